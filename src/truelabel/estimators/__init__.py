@@ -1,0 +1,5 @@
+"""The scikit-learn face of the library."""
+
+from truelabel.estimators.classifier import TrueLabelClassifier
+
+__all__ = ["TrueLabelClassifier"]

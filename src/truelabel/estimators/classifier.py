@@ -1,0 +1,244 @@
+"""The scikit-learn face of the library."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from truelabel.annotations import Annotations
+from truelabel.coding import class_names
+from truelabel.estimators.inputs import Scaling, check_inputs, read_labels
+from truelabel.estimators.storage import class_array, load_classifier, save_classifier
+from truelabel.fusion import confusion_from_posterior
+from truelabel.learners import Learner
+from truelabel.methods import Method, get_method, learn
+from truelabel.training import Engine, History, Job, Logging, NetworkLike, TrainingConfig, clean_probs
+from truelabel.training.config import Optimizer, Precision, Schedule, Select
+from truelabel.training.engine import Device
+
+Probabilities = NDArray[np.float64]
+
+
+class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that learns the true class from labels that may be wrong.
+
+    Args:
+        method: name in ``truelabel methods``, or a :class:`~truelabel.methods.Method` with options of one's own.
+        network: "auto" (a multi-layer perceptron for feature vectors, a convolutional network for images), another
+            name of ``truelabel.networks.NETWORKS``, any ``nn.Module`` that returns features or class maps, or a
+            function from the shape of one example to such a module.
+        epochs: passes over the training examples.
+        batch_size: examples a step.
+        optimizer: "adam", "adamw", or "sgd" with Nesterov momentum 0.9.
+        learning_rate: of the network.
+        weight_decay: of the network.
+        schedule: "constant", "cosine", or "step" at ``step_epochs``.
+        step_epochs: where "step" divides the learning rate by ten.
+        validation: share of examples held out, with their noisy labels, to choose the epoch.
+        patience: stop after so many epochs without a better validation score; never if None.
+        select: keep the "best" epoch on the validation part, or the "last".
+        standardize: bring every feature of a table to mean 0 and variance 1; images are taken as they are.
+        device: "auto" takes a GPU if there is one.
+        processes: data-parallel processes, one device each.
+        precision: "32-true" or "bf16-mixed".
+        folder: keep the run there: checkpoints, metrics; a killed fit goes on from it.
+        verbose: show a progress bar.
+        random_state: seed of everything random.
+
+    Attributes:
+        classes_: ``(K,)`` names of the classes.
+        annotators_: ``(R,)`` names of the annotators.
+        confusion_: ``(R, K, K)``, ``[annotator, true, observed]``, from the labels given and the learned posterior.
+        annotator_skill_: ``(R,)``, mean probability that an annotator's labels are right.
+        history_: one row of numbers an epoch.
+        learner_: the trained module.
+
+    Example:
+        >>> from sklearn.datasets import make_blobs
+        >>> X, truth = make_blobs(300, centers=3, random_state=0, cluster_std=0.6)
+        >>> said = np.column_stack([truth, truth, (truth + 1) % 3])  # the third annotator is always wrong
+        >>> clf = TrueLabelClassifier(method="majority-vote", epochs=20, random_state=0).fit(X, said)
+        >>> round(float((clf.predict(X) == truth).mean()), 1)
+        1.0
+        >>> clf.annotator_skill_.round(1).tolist()
+        [1.0, 1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        method: str | Method = "cross-entropy",
+        network: NetworkLike = "auto",
+        *,
+        epochs: int = 50,
+        batch_size: int = 128,
+        optimizer: Optimizer = "adam",
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        schedule: Schedule = "constant",
+        step_epochs: tuple[int, ...] = (),
+        validation: float = 0.1,
+        patience: int | None = None,
+        select: Select = "best",
+        standardize: bool = True,
+        device: Device = "auto",
+        processes: int = 1,
+        precision: Precision = "32-true",
+        folder: str | Path | None = None,
+        verbose: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.method = method
+        self.network = network
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.schedule = schedule
+        self.step_epochs = step_epochs
+        self.validation = validation
+        self.patience = patience
+        self.select = select
+        self.standardize = standardize
+        self.device = device
+        self.processes = processes
+        self.precision = precision
+        self.folder = folder
+        self.verbose = verbose
+        self.random_state = random_state
+
+    classes_: NDArray[Any]
+    annotators_: NDArray[Any]
+    confusion_: Probabilities
+    annotator_skill_: Probabilities
+    history_: History
+    learner_: Learner
+    scaling_: Scaling
+    n_iter_: int
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from labels that may be wrong.
+
+        Args:
+            X: ``(N, F)`` features, or images ``(N, C, H, W)``, bytes or floats.
+            y: ``(N,)`` labels; a matrix ``(N, R)`` of labels by R annotators with -1, NaN or None where there is none;
+                or :class:`~truelabel.Annotations`.
+
+        Returns:
+            Itself.
+        """
+        method = get_method(self.method) if isinstance(self.method, str) else self.method
+        config = self._config()
+        engine = Engine(device=self.device, processes=self.processes)
+        inputs = check_inputs(self, X, reset=True)
+        annotations = read_labels(y, len(inputs), type(self).__name__)
+        annotations.check_trainable()
+        self.scaling_ = Scaling.of(inputs, self.standardize)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        job = Job(
+            self.scaling_(inputs),
+            annotations,
+            self.network,
+            config,
+            seed,
+            folder=None if self.folder is None else Path(self.folder),
+            logging=Logging(progress=self.verbose),
+        )
+        learned = learn(method, job, engine)
+        self.learner_, self.history_ = learned.learner, learned.history
+        self.n_iter_ = len(learned.history.rows)
+        self.classes_ = class_array(annotations.classes)
+        self.annotators_ = annotations.annotators
+        posterior = self._posterior(inputs)
+        self.confusion_ = confusion_from_posterior(annotations, posterior)
+        right = self._label_quality(annotations, posterior)
+        total = np.bincount(annotations.annotator, weights=right, minlength=len(self.annotators_))
+        self.annotator_skill_ = total / annotations.workload
+        return self
+
+    def predict_proba(self, X: Any) -> Probabilities:
+        """Probability of each class being the true one: ``(N, K)``."""
+        check_is_fitted(self)
+        return self._posterior(check_inputs(self, X, reset=False))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable true class: ``(N,)``."""
+        best = self.predict_proba(X).argmax(-1)
+        named: NDArray[Any] = self.classes_[best]
+        return named
+
+    def label_quality(self, X: Any, y: Any) -> Probabilities:
+        r"""Probability that each label given is right, one per label in the order of the table of annotations.
+
+        .. math:: p(y = \tilde y \mid x, \tilde y, r) \propto p(y = \tilde y \mid x)\, T^{(r)}[\tilde y, \tilde y]
+
+        Args:
+            X: as in :meth:`fit`.
+            y: labels by the same annotators, as in :meth:`fit`.
+
+        Returns:
+            ``(L,)``; sort it to find errors. For ``(N,)`` labels it is in the order of the rows.
+        """
+        check_is_fitted(self)
+        inputs = check_inputs(self, X, reset=False)
+        annotations = read_labels(y, len(inputs), type(self).__name__, classes=class_names(self.classes_))
+        if list(annotations.annotators) != list(self.annotators_):
+            raise ValueError("y names other annotators than those seen in fit: pass the same ones, in the same order")
+        return self._label_quality(annotations, self._posterior(inputs))
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted classifier to a folder: weights as safetensors, the rest as JSON, nothing pickled."""
+        check_is_fitted(self)
+        save_classifier(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path, network: NetworkLike | None = None) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Args:
+            folder: where.
+            network: the module or function that was passed as ``network``; not needed for names.
+        """
+        loaded: Self = load_classifier(cls, Path(folder), network)
+        return loaded
+
+    def _config(self) -> TrainingConfig:
+        return TrainingConfig(
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            schedule=self.schedule,
+            step_epochs=tuple(self.step_epochs),
+            validation=self.validation,
+            patience=self.patience,
+            select=self.select,
+            precision=self.precision,
+        )
+
+    def _posterior(self, inputs: NDArray[Any]) -> Probabilities:
+        learner = self.learner_
+        # For vectors, double precision costs nothing and makes an answer independent of the batch it comes in.
+        if inputs.ndim == 2 and next(learner.parameters()).device.type == "cpu":
+            learner = copy.deepcopy(learner).double()
+        device = next(learner.parameters()).device
+        probs = clean_probs(learner, torch.from_numpy(self.scaling_(inputs)).to(device)).double().numpy()
+        normalised: Probabilities = probs / probs.sum(-1, keepdims=True)
+        return normalised
+
+    def _label_quality(self, annotations: Annotations, posterior: Probabilities) -> Probabilities:
+        said = annotations.label
+        given = self.confusion_[annotations.annotator, :, said]
+        joint = posterior[annotations.example] * given
+        rows = np.arange(len(said))
+        quality: Probabilities = joint[rows, said] / joint.sum(-1)
+        return quality

@@ -1,0 +1,104 @@
+"""From what users pass as X and y to arrays and annotations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from truelabel.annotations import Annotations
+from truelabel.coding import Name
+
+
+def check_inputs(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:
+    """Features ``(N, F)`` as float64, or images ``(N, C, H, W)`` as bytes or float32; finite, and as in fit."""
+    if getattr(X, "ndim", 2) <= 2:
+        checked: NDArray[Any] = validate_data(estimator, X, reset=reset, dtype=np.float64)
+        if not reset and estimator.input_shape_ != checked.shape[1:]:
+            raise ValueError(f"X has examples of shape {checked.shape[1:]}, but fit saw {estimator.input_shape_}")
+    else:
+        images = X if getattr(X, "dtype", None) == np.uint8 else np.asarray(X, dtype=np.float32)
+        checked = np.asarray(images)
+        if not len(checked):
+            raise ValueError("X has no examples")
+        if checked.dtype != np.uint8 and not np.isfinite(checked).all():
+            bad = int((~np.isfinite(checked)).reshape(len(checked), -1).any(-1).argmax())
+            raise ValueError(f"X contains NaN or infinity, first in example {bad}: remove or fill it")
+        if not reset and estimator.input_shape_ != checked.shape[1:]:
+            raise ValueError(f"X has images of shape {checked.shape[1:]}, but fit saw {estimator.input_shape_}")
+    if reset:
+        estimator.input_shape_ = checked.shape[1:]
+    return checked
+
+
+def read_labels(y: Any, examples: int, who: str, classes: Sequence[Name] | None = None) -> Annotations:
+    """Annotations from ``(N,)`` labels, an ``(N, R)`` matrix, or as they are."""
+    if y is None:
+        raise ValueError(f"{who} requires y to be passed, but the target y is None")
+    if isinstance(y, Annotations):
+        annotations = y
+        if classes is not None and list(y.classes) != list(classes):
+            raise ValueError(f"y has the classes {list(y.classes)}, but fit saw {list(classes)}")
+    else:
+        annotations = _from_array(y, classes)
+    if len(annotations.examples) != examples:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {examples}, y has "
+            f"{len(annotations.examples)}; name all rows of X with examples= if some have no label"
+        )
+    return annotations
+
+
+def _from_array(y: Any, classes: Sequence[Name] | None) -> Annotations:
+    values = y if hasattr(y, "columns") else np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+            "(n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        values = np.asarray(values).ravel()
+    if values.ndim == 2:
+        return Annotations.from_matrix(values, classes=classes)
+    if values.ndim != 1:
+        raise ValueError(f"y must be (N,), (N, R) or Annotations, got shape {values.shape}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("Input y contains NaN or infinity: every example needs a label; use (N, R) for missing ones")
+    check_classification_targets(values)
+    return Annotations.from_labels(values, classes=classes)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Mean and scale of every feature of a table; images and unscaled tables pass through.
+
+    Attributes:
+        mean: ``(F,)``, or empty for none.
+        scale: ``(F,)``, never zero.
+    """
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, inputs: NDArray[Any], wanted: bool) -> Scaling:
+        """Learn it from training inputs."""
+        if not wanted or inputs.ndim != 2:
+            return cls(np.empty(0), np.empty(0))
+        scale = inputs.std(0)
+        return cls(inputs.mean(0), np.where(scale > 0, scale, 1.0))
+
+    def __call__(self, inputs: NDArray[Any]) -> NDArray[Any]:
+        """Inputs as the network takes them."""
+        if inputs.dtype == np.uint8:
+            return inputs
+        scaled = (inputs - self.mean) / self.scale if len(self.mean) else inputs
+        return scaled.astype(np.float32)

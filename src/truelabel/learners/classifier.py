@@ -1,0 +1,67 @@
+"""The learner that most methods use: a network, a noise model on its features, a loss."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from truelabel.learners.learner import Learner, ParameterGroups
+from truelabel.losses import Loss
+from truelabel.networks import Network
+from truelabel.noise import NoiseModel
+from truelabel.types import Batch, Prediction, Step
+
+
+class Classifier(Learner):
+    r"""Network, noise model and loss in one module, for examples and for pixels alike.
+
+    .. math:: \ell_n = \frac{1}{|U|} \sum_{u} \sum_{s : \tilde y_{ns} \text{ given}} w_{ns}\, \ell(\tilde y_{nus})
+
+    Args:
+        network: ``inputs (N, ...) -> features (*U, F)``.
+        noise: ``(inputs, features, annotators) -> Prediction``.
+        loss: ``(Prediction, Batch) -> (*U, S)``.
+
+    Example:
+        >>> import torch
+        >>> from truelabel.losses import CrossEntropy
+        >>> from truelabel.networks import MLP
+        >>> from truelabel.noise import NoNoise
+        >>> learner = Classifier(MLP(4, width=16), NoNoise(16, classes=3), CrossEntropy())
+        >>> learner.predict(torch.zeros(2, 4)).clean.shape
+        torch.Size([2, 3])
+    """
+
+    def __init__(self, network: Network, noise: NoiseModel, loss: Loss) -> None:
+        super().__init__()
+        self.network = network
+        self.noise = noise
+        self.loss = loss
+
+    def forward(self, batch: Batch) -> Step:
+        prediction = self.noise(batch.inputs, self.network(batch.inputs), batch.annotators)
+        return reduce_slots(self.loss(prediction, batch), prediction, batch)
+
+    def predict(self, inputs: Tensor) -> Prediction:
+        nobody = torch.full((len(inputs), 1), -1, dtype=torch.long, device=inputs.device)
+        return self.noise(inputs, self.network(inputs), nobody)
+
+    def parameter_groups(self) -> ParameterGroups:
+        noise = [p for p in self.noise.noise_parameters() if p.requires_grad]
+        apart = {id(p) for p in noise}
+        return ParameterGroups([p for p in self.parameters() if p.requires_grad and id(p) not in apart], noise)
+
+
+def reduce_slots(values: Tensor, prediction: Prediction, batch: Batch) -> Step:
+    """Losses per example from losses per slot: weighted sum over labels given, mean over units.
+
+    Args:
+        values: ``(*U, S)``, what the loss gave.
+        prediction: for the penalty and the predicted class.
+        batch: for what is missing and for the weights.
+    """
+    spread = batch.weights.view(len(batch.weights), *[1] * (values.dim() - 2), batch.weights.shape[-1])
+    losses = torch.where(batch.labels >= 0, spread * values, 0.0).sum(-1)
+    return Step(
+        losses.flatten(1).mean(1) if losses.dim() > 1 else losses, prediction.penalty, prediction.clean.argmax(-1)
+    )

@@ -1,0 +1,44 @@
+"""The contract of a learner."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from truelabel.types import Batch, Prediction, Step
+
+
+class ParameterGroups(NamedTuple):
+    """Trainable parameters by how they are optimised.
+
+    Attributes:
+        network: the learning rate and weight decay of the training.
+        noise: no weight decay, and the noise learning rate if one is set.
+    """
+
+    network: list[nn.Parameter]
+    noise: list[nn.Parameter]
+
+
+class Learner(nn.Module, ABC):
+    """A module that turns a batch into losses, and inputs into beliefs.
+
+    ``forward(Batch) -> Step`` is what the training loop calls; every trainable parameter gets a gradient in every step.
+    ``predict(inputs) -> Prediction`` is what users get. Losses are per example; only the loop reduces them.
+    """
+
+    @abstractmethod
+    def forward(self, batch: Batch) -> Step: ...
+
+    @abstractmethod
+    def predict(self, inputs: Tensor) -> Prediction: ...
+
+    def __call__(self, batch: Batch) -> Step:
+        step: Step = super().__call__(batch)
+        return step
+
+    def parameter_groups(self) -> ParameterGroups:
+        """All trainable parameters; those of the noise apart."""
+        return ParameterGroups([p for p in self.parameters() if p.requires_grad], [])

@@ -1,0 +1,46 @@
+"""Majority vote, then cross entropy on the consensus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from truelabel.annotations import Annotations
+from truelabel.fusion import majority_vote
+from truelabel.fusion.majority import Ties
+from truelabel.learners import Learner
+from truelabel.methods.cross_entropy import plain_classifier
+from truelabel.methods.method import Learned, Method
+from truelabel.training import Blueprint, Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class MajorityVote(Method):
+    """Fuse first: the class that most annotators named becomes the one label of an example.
+
+    Attributes:
+        ties: "random", drawn from the seed of the run, or the "lowest" class.
+    """
+
+    name = "majority-vote"
+    summary = "the class that most annotators named, then cross entropy"
+    paper = "baseline"
+    uses_annotators = True
+
+    ties: Ties = "random"
+
+    def learner(self, plan: Blueprint) -> Learner:
+        return plain_classifier(plan)
+
+    def learn(self, run: Run) -> Learned:
+        def vote() -> dict[str, Tensor]:
+            return {
+                "labels": torch.from_numpy(majority_vote(run.annotations, ties=self.ties, seed=run.job.seed).labels)
+            }
+
+        voted = run.once("vote", vote)["labels"]
+        consensus = Annotations.from_labels(voted.numpy(), classes=run.plan.classes)
+        fitted = run.fit("main", run.build("main", self.learner), annotations=consensus)
+        return Learned(fitted.peers[0], fitted.history)

@@ -1,0 +1,119 @@
+"""The contract of a method, and how one is carried out."""
+
+from __future__ import annotations
+
+import tempfile
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from lightning_fabric import Fabric
+
+from truelabel.learners import Learner
+from truelabel.training import Blueprint, Engine, History, Job, Run, RunFolderError
+from truelabel.training.files import read_json, write_json
+
+TaskName = Literal["classification", "segmentation"]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a method leaves behind.
+
+    Attributes:
+        learner: answers with the clean class, in evaluation mode.
+        history: of the stage that trained it.
+    """
+
+    learner: Learner
+    history: History
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A named, frozen recipe from labels to a learner; its fields are its hyper-parameters and check themselves.
+
+    ``learner(plan)`` says what is trained. ``learn(run)`` says how, as Python over a
+    :class:`~truelabel.training.Run`: build learners with ``run.build``, train them
+    with ``run.fit(stage, …)``, keep what passes between stages with ``run.once``. What had finished before a kill is
+    loaded instead of repeated.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    paper: ClassVar[str]
+    tasks: ClassVar[tuple[TaskName, ...]] = ("classification",)
+    uses_annotators: ClassVar[bool] = False
+
+    @abstractmethod
+    def learner(self, plan: Blueprint) -> Learner:
+        """The learner that :meth:`learn` gives back, untrained; also how a saved one is rebuilt."""
+
+    def learn(self, run: Run) -> Learned:
+        """Train; in one stage on the labels as they are, unless a method does otherwise."""
+        fitted = run.fit("main", run.build("main", self.learner))
+        return Learned(fitted.peers[0], fitted.history)
+
+    def options(self) -> dict[str, Any]:
+        """Hyper-parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def with_options(self, **options: Any) -> Method:
+        """The same recipe with other hyper-parameters; an unknown name is an error that lists those there are."""
+        known = [field.name for field in fields(self)]
+        for name in options:
+            if name not in known:
+                there = f"it has {', '.join(known)}" if known else "it has none"
+                raise ValueError(f"{self.name} has no option {name!r}: {there}")
+        return replace(self, **options)
+
+
+def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
+    """Carry out a method, in this process or in several, and return what it learned.
+
+    With a folder the run is described in ``run.json`` and goes on where it stopped; a folder that holds another run is
+    refused.
+    """
+    engine = engine or Engine()
+    if job.folder is not None:
+        _claim(job.folder, method, job)
+    if engine.processes > 1:
+        if job.folder is None:
+            with tempfile.TemporaryDirectory(prefix="truelabel-") as folder:
+                return learn(method, replace(job, folder=Path(folder)), engine)
+        engine.run(job.config.precision, _work, method, job)
+    # After several processes every stage has finished: this loads the result.
+    fabric = engine.fabric(job.config.precision)
+    fabric.launch()
+    return method.learn(Run(job, fabric))
+
+
+def _work(fabric: Fabric, method: Method, job: Job) -> None:
+    method.learn(Run(job, fabric))
+
+
+def _claim(folder: Path, method: Method, job: Job) -> None:
+    ours = {
+        "method": method.name,
+        "options": method.options(),
+        "training": job.config.to_json(),
+        "seed": job.seed,
+        "network": job.network if isinstance(job.network, str) else type(job.network).__name__,
+        "examples": len(job.inputs),
+        "labels": job.annotations.size,
+        "annotators": len(job.annotations.annotators),
+        "classes": list(job.annotations.classes),
+    }
+    path = folder / "run.json"
+    if not path.exists():
+        write_json(path, ours)
+        return
+    theirs = read_json(path)
+    differing = [key for key in ours if theirs.get(key) != ours[key]]
+    if differing:
+        key = differing[0]
+        raise RunFolderError(
+            f"{folder} holds another run ({key} is {theirs.get(key)!r}, not {ours[key]!r}): "
+            "name another folder, or delete it"
+        )

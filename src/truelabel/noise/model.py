@@ -1,0 +1,35 @@
+"""The contract of a noise model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+from torch import Tensor, nn
+
+from truelabel.types import Prediction
+
+
+class NoiseModel(nn.Module, ABC):
+    """From features to what is true and what is said: ``(inputs, features, annotators) -> Prediction``.
+
+    A noise model owns every head, the class head too, and may own a network on ``inputs``. It works on units: the same
+    code serves ``features (N, F)`` and ``features (N, H, W, F)``. In evaluation mode it is deterministic and treats
+    every example by itself; a model that samples uses one fixed set of draws.
+
+    Args of ``forward``:
+        inputs: ``(N, ...)``.
+        features: ``(*U, F)``, what the network made of the inputs.
+        annotators: ``(N, S)``, -1 in empty slots.
+    """
+
+    @abstractmethod
+    def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction: ...
+
+    def __call__(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
+        prediction: Prediction = super().__call__(inputs, features, annotators)
+        return prediction
+
+    def noise_parameters(self) -> Iterable[nn.Parameter]:
+        """Parameters of the noise rather than of the classifier: no weight decay, and a learning rate of their own."""
+        return ()

@@ -1,0 +1,91 @@
+"""How to train: everything that a result depends on besides data, method and seed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+Optimizer = Literal["adam", "adamw", "sgd"]
+Schedule = Literal["constant", "step", "cosine"]
+Select = Literal["best", "last"]
+Precision = Literal["32-true", "bf16-mixed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """Settings of one training; they check themselves.
+
+    Attributes:
+        epochs: passes over the training examples.
+        batch_size: examples a step, over all processes together; at most the number of training examples.
+        optimizer: "adam", "adamw", or "sgd" with Nesterov momentum.
+        learning_rate: of the network.
+        noise_learning_rate: of the noise model's own parameters; the same if None.
+        weight_decay: of the network; the noise model's own parameters get none.
+        momentum: of "sgd".
+        schedule: "constant"; "step", times ``step_factor`` at each of ``step_epochs``; or "cosine" to zero.
+        step_epochs: epochs (from 0) at which "step" steps.
+        step_factor: what "step" multiplies by.
+        validation: share of examples held out, with their noisy labels, to choose the epoch.
+        patience: stop after this many epochs without a better validation score; never if None.
+        select: keep the weights of the epoch that is "best" on the validation part, or the "last".
+        precision: "32-true", or "bf16-mixed" for matrix products in bfloat16.
+
+    Example:
+        >>> TrainingConfig(epochs=100, optimizer="sgd", learning_rate=0.01).epochs
+        100
+        >>> TrainingConfig(validation=1.5)
+        Traceback (most recent call last):
+        ...
+        ValueError: validation must lie in [0, 1), got 1.5
+    """
+
+    epochs: int = 50
+    batch_size: int = 128
+    optimizer: Optimizer = "adam"
+    learning_rate: float = 1e-3
+    noise_learning_rate: float | None = None
+    weight_decay: float = 0.0
+    momentum: float = 0.9
+    schedule: Schedule = "constant"
+    step_epochs: tuple[int, ...] = ()
+    step_factor: float = 0.1
+    validation: float = 0.1
+    patience: int | None = None
+    select: Select = "best"
+    precision: Precision = "32-true"
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("optimizer", Optimizer),
+            ("schedule", Schedule),
+            ("select", Select),
+            ("precision", Precision),
+        ):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}")
+        for name in ("epochs", "batch_size"):
+            if not _whole(getattr(self, name)) or getattr(self, name) < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {getattr(self, name)!r}")
+        if self.patience is not None and (not _whole(self.patience) or self.patience < 1):
+            raise ValueError(f"patience must be a whole number of at least 1, or None, got {self.patience!r}")
+        for name in ("learning_rate", "noise_learning_rate", "step_factor"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be positive, got {value!r}")
+        for name in ("weight_decay", "momentum"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
+        if not 0 <= self.validation < 1:
+            raise ValueError(f"validation must lie in [0, 1), got {self.validation!r}")
+        if self.schedule == "step" and not self.step_epochs:
+            raise ValueError("schedule 'step' needs step_epochs, the epochs at which the learning rate falls")
+        object.__setattr__(self, "step_epochs", tuple(self.step_epochs))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the run folder."""
+        return {**asdict(self), "step_epochs": list(self.step_epochs)}
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

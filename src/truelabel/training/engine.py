@@ -1,0 +1,63 @@
+"""Which devices a training runs on, and how many processes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, get_args
+
+from truelabel.training.config import Precision
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """Devices and processes.
+
+    Attributes:
+        device: "auto" takes a GPU if there is one.
+        processes: how many, one device each; they share every batch equally and average gradients (DDP).
+
+    Example:
+        >>> Engine(device="cpu").fabric("32-true").device
+        device(type='cpu')
+    """
+
+    device: Device = "auto"
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        if self.device not in get_args(Device):
+            raise ValueError(f"device must be one of {', '.join(get_args(Device))}, got {self.device!r}")
+        if self.processes < 1:
+            raise ValueError(f"processes must be at least 1, got {self.processes!r}")
+
+    def fabric(self, precision: Precision, processes: int = 1) -> Fabric:
+        """The Lightning engine that does it."""
+        from lightning_fabric import Fabric
+
+        strategy = "auto" if processes == 1 else "ddp_spawn"
+        try:
+            return Fabric(accelerator=self.device, devices=processes, precision=precision, strategy=strategy)
+        except (RuntimeError, ValueError) as error:
+            raise ValueError(
+                f"device {self.device!r} with {processes} processes is not to be had here: {error}"
+            ) from error
+
+    def run(self, precision: Precision, work: Callable[..., Any], *args: Any) -> None:
+        """Call ``work(fabric, *args)`` in every process; a single one is this process itself."""
+        fabric = self.fabric(precision, self.processes)
+        if self.processes == 1:
+            fabric.launch()
+            work(fabric, *args)
+            return
+        with warnings.catch_warnings():
+            # Fabric warns that spawned processes cannot be started from a script without a main guard.
+            warnings.filterwarnings("ignore", message=".*if __name__.*")
+            fabric.launch(work, *args)

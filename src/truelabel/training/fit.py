@@ -1,0 +1,289 @@
+"""The one training loop. It always trains a list of peers; one peer is ordinary training."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from truelabel.learners import Learner
+from truelabel.selection import KeepAll, Selector
+from truelabel.training.checkpoint import State, load_peers, peer_tensors
+from truelabel.training.config import TrainingConfig
+from truelabel.training.data import TrainingSet
+from truelabel.training.divergence import FiniteWatch
+from truelabel.training.files import read_json, read_tensors, write_json, write_tensors
+from truelabel.training.history import History
+from truelabel.training.logs import Listener, csv_log, progress_bar, tensorboard_log
+from truelabel.training.optimizers import build_optimizer, learning_rate_factor, set_learning_rate
+from truelabel.training.scoring import noisy_scores
+from truelabel.training.seeds import generator_of, seeded
+from truelabel.training.step import step_loss
+from truelabel.transforms import Transform
+
+Evaluate = Callable[[Learner], Mapping[str, float]]
+"""Further numbers for the history, from the first peer in evaluation mode, once an epoch."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Positions of the examples that train and of those held out: ``(n,)`` each."""
+
+    train: Tensor
+    valid: Tensor
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Trained peers, in evaluation mode with the weights selected, and what happened on the way."""
+
+    peers: list[Learner]
+    history: History
+
+
+@dataclass(frozen=True)
+class Logging:
+    """Where a training tells about itself.
+
+    Attributes:
+        progress: a bar on standard error.
+        tensorboard: scalars beside the checkpoints.
+    """
+
+    progress: bool = False
+    tensorboard: bool = False
+
+
+def fit(
+    peers: Sequence[Learner],
+    data: TrainingSet,
+    split: Split,
+    config: TrainingConfig,
+    *,
+    fabric: Fabric,
+    seed: int,
+    stage: str = "main",
+    folder: Path | None = None,
+    selector: Selector | None = None,
+    transforms: Sequence[Transform] = (),
+    evaluate: Evaluate | None = None,
+    logging: Logging | None = None,
+) -> Fitted:
+    """Train peers together on the labels that people gave.
+
+    Every step minimises, summed over peers, the mean of weight times loss plus the penalty, with one backward pass.
+    With a ``folder`` the state is kept there after every epoch: a training that was killed goes on from there and ends
+    with the same bits on a CPU, and one that had finished is loaded instead of repeated.
+
+    Args:
+        peers: M learners, trained in place.
+        data: inputs and labels, on the engine's device.
+        split: which examples train and which are held out.
+        config: epochs, optimiser, schedule, selection.
+        fabric: the engine, launched.
+        seed: of order, sampling and transforms, together with ``stage``.
+        stage: name of this training within the run.
+        folder: for checkpoints, ``metrics.csv`` and TensorBoard; None keeps everything in memory.
+        selector: which examples count for which peer; all by default.
+        transforms: applied to every training batch, in order.
+        evaluate: further numbers for the history.
+        logging: progress bar and TensorBoard.
+
+    Returns:
+        The peers with the weights of the best epoch on the held-out labels, or of the last, as ``config.select`` says.
+    """
+    if folder is not None and (folder / "finished.json").exists():
+        return _reload(peers, folder, config, fabric)
+    selector = selector or KeepAll()
+    logging = logging or Logging()
+    rank = fabric.global_rank
+    with seeded(seed, stage, "step", rank, fabric.device), ExitStack() as stack:
+        wrapped = [fabric.setup_module(_for_processes(peer, fabric)) for peer in peers]
+        plain = list(peers)
+        for module in wrapped:
+            module.mark_forward_method("predict")
+        optimizers = [build_optimizer(peer, config, fabric.device) for peer in plain]
+        stepping: list[Any] = [fabric.setup_optimizers(optimizer) for optimizer in optimizers]
+        selector = selector.to(fabric.device)
+        generators = {
+            "order": generator_of(seed, stage, "order"),
+            "transform": generator_of(seed, stage, "transform", rank),
+        }
+        state = State(plain, optimizers, selector, generators, History())
+        memory = _Keeper(folder, plain)
+        if folder is not None and (folder / "last.safetensors").exists():
+            state.load(folder / "last.safetensors", rank)
+        history = state.history
+        listeners = _listeners(stack, stage, config.epochs, len(history.rows), folder, fabric, logging)
+        schedule = _Schedule(config, len(split.train), fabric)
+        watch = FiniteWatch(fabric.device)
+        while len(history.rows) < config.epochs and not _patience_over(history, config):
+            epoch, began = len(history.rows), time.perf_counter()
+            for optimizer in optimizers:
+                set_learning_rate(optimizer, learning_rate_factor(config, epoch))
+            total = torch.zeros((), device=fabric.device)
+            for module in wrapped:
+                module.train()
+            for step, index in enumerate(schedule.batches(split.train, generators["order"], fabric)):
+                schedule.fill_progress(epoch, step)
+                batch = data.batch(index)
+                for transform in transforms:
+                    batch = transform(batch, generators["transform"])
+                loss = step_loss(fabric, wrapped, batch, selector, schedule.progress)
+                watch.see(loss)
+                for stepper in stepping:
+                    stepper.zero_grad()
+                fabric.backward(loss.total)
+                for stepper in stepping:
+                    stepper.step()
+                total += loss.total.detach()
+            rate = config.learning_rate * learning_rate_factor(config, epoch)
+            watch.check(fabric, epoch, data, rate)
+            row = _measure(fabric, plain[0], data, split, total / schedule.steps, rate, evaluate)
+            row["seconds"] = time.perf_counter() - began
+            if history.add(row):
+                memory.keep_best(fabric)
+            _save(state, fabric, folder)
+            for listen in listeners:
+                listen(history)
+    best = config.select == "best" and history.best_epoch is not None
+    if best:
+        memory.restore_best()
+    if folder is not None and fabric.is_global_zero:
+        write_json(folder / "finished.json", {"weights": "best" if best else "last", "history": asdict(history)})
+    fabric.barrier()
+    return Fitted([peer.eval() for peer in plain], history)
+
+
+class _Schedule:
+    """Full batches only, cut into equal shares for the processes; progress as a tensor that fit fills."""
+
+    def __init__(self, config: TrainingConfig, examples: int, fabric: Fabric) -> None:
+        world = fabric.world_size
+        self.batch = min(config.batch_size, examples) // world * world
+        if not self.batch:
+            raise ValueError(f"a batch of {min(config.batch_size, examples)} cannot be shared by {world} processes")
+        self.steps = examples // self.batch
+        self.total = self.steps * config.epochs
+        self.progress = torch.zeros((), device=fabric.device)
+
+    def batches(self, train: Tensor, generator: torch.Generator, fabric: Fabric) -> Sequence[Tensor]:
+        order = torch.randperm(len(train), generator=generator)[: self.steps * self.batch]
+        shares = order.view(self.steps, fabric.world_size, -1)[:, fabric.global_rank]
+        return train[shares.to(train.device)].unbind(0)
+
+    def fill_progress(self, epoch: int, step: int) -> None:
+        self.progress.fill_((epoch * self.steps + step) / self.total)
+
+
+class _Keeper:
+    """Holds the best weights: in the folder if there is one, otherwise in memory."""
+
+    def __init__(self, folder: Path | None, peers: Sequence[nn.Module]) -> None:
+        self.path = None if folder is None else folder / "best.safetensors"
+        self.peers = peers
+        self.weights: dict[str, Tensor] = {}
+
+    def keep_best(self, fabric: Fabric) -> None:
+        if self.path is None:
+            self.weights = {name: value.detach().clone() for name, value in peer_tensors(self.peers).items()}
+        elif fabric.is_global_zero:
+            # Before the checkpoint that speaks of it: a kill in between repeats this epoch and writes the same again.
+            write_tensors(self.path, peer_tensors(self.peers))
+
+    def restore_best(self) -> None:
+        if self.path is None:
+            load_peers(self.peers, self.weights, Path("memory"))
+        else:
+            load_peers(self.peers, read_tensors(self.path)[0], self.path)
+
+
+def _reload(peers: Sequence[Learner], folder: Path, config: TrainingConfig, fabric: Fabric) -> Fitted:
+    finished = read_json(folder / "finished.json")
+    path = folder / f"{finished['weights']}.safetensors"
+    for peer in peers:
+        peer.to(fabric.device)
+    load_peers(peers, read_tensors(path)[0], path)
+    return Fitted([peer.eval() for peer in peers], History(**finished["history"]))
+
+
+def _save(state: State, fabric: Fabric, folder: Path | None) -> None:
+    if folder is None:
+        return
+    own = state.random_states()
+    if fabric.world_size == 1:
+        states = {name: value.unsqueeze(0) for name, value in own.items()}
+    else:
+        states = {name: _gather_bytes(fabric, value) for name, value in own.items()}
+    if fabric.is_global_zero:
+        state.save(folder / "last.safetensors", states)
+    fabric.barrier()
+
+
+def _gather_bytes(fabric: Fabric, value: Tensor) -> Tensor:
+    everywhere: Any = fabric.all_gather(value.to(fabric.device))
+    gathered: Tensor = everywhere.cpu()
+    return gathered
+
+
+def _measure(
+    fabric: Fabric,
+    learner: Learner,
+    data: TrainingSet,
+    split: Split,
+    loss: Tensor,
+    rate: float,
+    evaluate: Evaluate | None,
+) -> dict[str, float]:
+    """The numbers of an epoch, measured by the first process for all, so that all decide alike."""
+    loss = loss.detach() if fabric.world_size == 1 else _mean_over_processes(fabric, loss)
+    row: dict[str, float] = {"train_loss": float(loss), "learning_rate": rate}
+    if fabric.is_global_zero:
+        if len(split.valid):
+            row |= noisy_scores(fabric, learner, data, split.valid)
+        if evaluate is not None:
+            learner.eval()
+            row |= evaluate(learner)
+    shared: dict[str, float] = fabric.broadcast(row)
+    if not all(math.isfinite(value) for value in shared.values()):
+        bad = ", ".join(name for name, value in shared.items() if not math.isfinite(value))
+        raise ArithmeticError(f"{bad} is not finite although the training loss is: the network overflows in evaluation")
+    return shared
+
+
+def _mean_over_processes(fabric: Fabric, value: Tensor) -> Tensor:
+    mean: Any = fabric.all_reduce(value.detach().clone(), reduce_op="mean")
+    assert isinstance(mean, Tensor)
+    return mean
+
+
+def _for_processes(peer: Learner, fabric: Fabric) -> nn.Module:
+    """Batch norm sees each process's share only, on CPUs; on GPUs its statistics are joined."""
+    if fabric.world_size > 1 and fabric.device.type == "cuda":
+        joined: nn.Module = nn.SyncBatchNorm.convert_sync_batchnorm(peer)
+        return joined
+    return peer
+
+
+def _patience_over(history: History, config: TrainingConfig) -> bool:
+    return config.patience is not None and history.epochs_since_best >= config.patience
+
+
+def _listeners(
+    stack: ExitStack, stage: str, epochs: int, done: int, folder: Path | None, fabric: Fabric, logging: Logging
+) -> list[Listener]:
+    if not fabric.is_global_zero:
+        return []
+    listeners = [stack.enter_context(progress_bar(stage, epochs, done, logging.progress))]
+    if folder is not None:
+        listeners.append(csv_log(folder / "metrics.csv"))
+        listeners.append(stack.enter_context(tensorboard_log(folder / "tensorboard", done, logging.tensorboard)))
+    return listeners

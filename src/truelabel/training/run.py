@@ -1,0 +1,182 @@
+"""A run: what a method works on and with. Stages are plain Python over it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from truelabel.annotations import Annotations
+from truelabel.learners import Learner
+from truelabel.networks import Network, build
+from truelabel.selection import Selector
+from truelabel.training.config import TrainingConfig
+from truelabel.training.data import TrainingSet, as_float
+from truelabel.training.files import read_tensors, write_tensors
+from truelabel.training.fit import Evaluate, Fitted, Logging, Split, fit
+from truelabel.training.seeds import generator_of, seeded
+from truelabel.transforms import Transform
+
+NetworkLike = str | nn.Module | Callable[[tuple[int, ...]], nn.Module]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be learned: everything that another process needs to do it too.
+
+    Attributes:
+        inputs: ``(N, ...)`` float32, or bytes for images.
+        annotations: what was said about the same N examples.
+        network: name in the catalogue, a module (its weights are the start), or a function of an example's shape.
+        config: how to train.
+        seed: of everything random.
+        folder: where results are kept; None for memory only.
+        evaluate: further numbers for the history, once an epoch.
+        logging: progress bar and TensorBoard.
+    """
+
+    inputs: NDArray[Any]
+    annotations: Annotations
+    network: NetworkLike = "auto"
+    config: TrainingConfig = field(default_factory=TrainingConfig)
+    seed: int = 0
+    folder: Path | None = None
+    evaluate: Evaluate | None = None
+    logging: Logging = field(default_factory=Logging)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """What a learner is built from, in a run or when it is loaded.
+
+    Attributes:
+        network_like: see :class:`Job`.
+        shape: of one example.
+        classes: K.
+        annotators: R.
+    """
+
+    network_like: NetworkLike
+    shape: tuple[int, ...]
+    classes: int
+    annotators: int
+
+    def network(self) -> Network:
+        """A new network, its start drawn from torch's default generator; a copy if a module was given."""
+        given = self.network_like
+        return build(copy.deepcopy(given) if isinstance(given, nn.Module) else given, self.shape)
+
+
+class Run:
+    """A job on an engine: builds learners, trains them in named stages, keeps what passes between stages.
+
+    Args:
+        job: what is to be learned.
+        fabric: the engine, launched.
+    """
+
+    def __init__(self, job: Job, fabric: Fabric) -> None:
+        self.job = job
+        self.fabric = fabric
+        self.annotations = job.annotations
+        self.inputs = torch.from_numpy(np.ascontiguousarray(job.inputs)).to(fabric.device)
+        self.split = _split(len(job.inputs), job.config.validation, job.seed, fabric.device)
+
+        self.plan = Blueprint(
+            job.network, tuple(job.inputs.shape[1:]), len(job.annotations.classes), len(job.annotations.annotators)
+        )
+
+    def build(self, stage: str, make: Callable[[Blueprint], Learner], peers: int = 1) -> list[Learner]:
+        """Peers whose weights start from (seed, stage, peer) and nothing else."""
+        learners = []
+        for peer in range(peers):
+            with seeded(self.job.seed, stage, f"init-{peer}"):
+                learners.append(make(self.plan))
+        return learners
+
+    def fit(
+        self,
+        stage: str,
+        peers: Sequence[Learner],
+        *,
+        annotations: Annotations | None = None,
+        weights: Tensor | None = None,
+        soft: Tensor | None = None,
+        config: TrainingConfig | None = None,
+        selector: Selector | None = None,
+        transforms: Sequence[Transform] = (),
+    ) -> Fitted:
+        """Train peers, or load them if this stage had finished; see :func:`truelabel.training.fit`.
+
+        Args:
+            stage: its name within the run, and of its folder.
+            peers: trained in place.
+            annotations: other labels than the job's, for instance after fusion.
+            weights: ``(L,)``, how much each of these labels counts.
+            soft: ``(L, *space, K)``, targets instead of them.
+            config: other settings than the job's.
+            selector: which examples count.
+            transforms: of training batches.
+        """
+        labels = self.annotations if annotations is None else annotations
+        data = TrainingSet(self.inputs, labels, weights=weights, soft=soft, device=self.fabric.device)
+        return fit(
+            peers,
+            data,
+            self.split,
+            config or self.job.config,
+            fabric=self.fabric,
+            seed=self.job.seed,
+            stage=stage,
+            folder=None if self.job.folder is None else self.job.folder / stage,
+            selector=selector,
+            transforms=transforms,
+            evaluate=self.job.evaluate,
+            logging=self.job.logging,
+        )
+
+    def once(self, name: str, compute: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:
+        """Tensors that pass between stages: computed once, kept in the folder, the same on every process."""
+        path = None if self.job.folder is None else self.job.folder / f"{name}.safetensors"
+        if path is not None and path.exists():
+            return read_tensors(path)[0]
+        self.fabric.barrier()
+        values = dict(compute()) if self.fabric.is_global_zero else {}
+        if path is not None and self.fabric.is_global_zero:
+            write_tensors(path, values)
+        shared: dict[str, Tensor] = self.fabric.broadcast(values)
+        return shared
+
+    @torch.no_grad()
+    def posterior(self, learner: Learner, chunk: int = 1024) -> Tensor:
+        """Clean class probabilities of all examples, ``(N, *space, K)``, on the CPU."""
+        return clean_probs(learner, self.inputs, chunk)
+
+
+@torch.no_grad()
+def clean_probs(learner: Learner, inputs: Tensor, chunk: int = 1024) -> Tensor:
+    """p(y|x) of many inputs, chunk by chunk: ``(N, *space, K)`` on the CPU, in the precision of the learner.
+
+    Args:
+        learner: put into evaluation mode.
+        inputs: ``(N, ...)`` on the learner's device, floats or bytes.
+        chunk: examples at once.
+    """
+    learner.eval()
+    kind = next(learner.parameters()).dtype
+    parts = [learner.predict(as_float(part).to(kind)).clean.exp().cpu() for part in inputs.split(chunk)]
+    return torch.cat(parts)
+
+
+def _split(examples: int, share: float, seed: int, device: torch.device) -> Split:
+    held_out = int(share * examples)
+    order = torch.randperm(examples, generator=generator_of(seed, "", "split"))
+    return Split(order[held_out:].sort().values.to(device), order[:held_out].sort().values.to(device))

@@ -1,0 +1,61 @@
+"""One training step: forward passes of all peers, selection on the global batch, one loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from truelabel.selection import Selector
+from truelabel.types import Batch, Step
+
+
+class StepLoss(NamedTuple):
+    """What a step minimises, and whether its parts were finite.
+
+    Attributes:
+        total: ``()``, summed over peers: mean over examples of weight times loss, plus the penalty.
+        finite_losses: ``()`` boolean; all losses of all peers, kept or not.
+        finite_penalty: ``()`` boolean.
+    """
+
+    total: Tensor
+    finite_losses: Tensor
+    finite_penalty: Tensor
+
+
+def step_loss(fabric: Fabric, peers: Sequence[Any], batch: Batch, selector: Selector, progress: Tensor) -> StepLoss:
+    """The loss of all peers on this process's share of the batch.
+
+    Each peer trains as it would alone: the mean is over examples only. With several processes the gradients are
+    averaged over them, which gives the mean over the global batch, because every process holds equally many examples.
+
+    Args:
+        fabric: the engine, for the number of processes.
+        peers: M learners, as the engine wrapped them.
+        batch: n examples.
+        selector: sees the M x N losses of all processes.
+        progress: ``()``, share of all steps already taken.
+    """
+    steps: list[Step] = [peer(batch) for peer in peers]
+    losses = torch.stack([step.losses for step in steps])
+    penalty = torch.stack([step.penalty for step in steps]).sum()
+    with torch.no_grad():
+        predicted = torch.stack([step.predicted for step in steps])
+        weights = selector(_gather(fabric, losses.detach()), _gather(fabric, predicted), progress)
+        weights = weights.unflatten(1, (fabric.world_size, -1))[:, fabric.global_rank]
+    # A weight of zero must silence a loss even if that is infinite.
+    kept = torch.where(weights > 0, weights * losses, 0.0)
+    return StepLoss(kept.mean(-1).sum() + penalty, losses.detach().isfinite().all(), penalty.detach().isfinite())
+
+
+def _gather(fabric: Fabric, values: Tensor) -> Tensor:
+    """``(M, n, ...)`` of every process, joined to ``(M, N, ...)`` in the order of the global batch."""
+    if fabric.world_size == 1:
+        return values
+    everywhere: Any = fabric.all_gather(values)
+    joined: Tensor = everywhere.movedim(0, 1).flatten(1, 2)
+    return joined

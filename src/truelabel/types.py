@@ -1,0 +1,137 @@
+"""The alphabet of the library: one convention for shapes, and the values that travel between its parts.
+
+=======  =====================================================================================
+letter   meaning
+=======  =====================================================================================
+``N``    examples in a batch or a data set
+``*U``   units, what gets a class: ``(N,)`` in classification, ``(N, H, W)`` in segmentation
+``S``    slots: labels that an example received, padded to the most in the data set
+``R``    annotators in all; ``K`` classes; ``F`` features; ``M`` peers trained together
+=======  =====================================================================================
+
+The class axis is last. A transition is ``T[..., true, observed]`` and its rows sum to one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+MISSING = -1
+"""The integer that stands for "no label" in matrices, masks and padded slots."""
+
+
+class Batch(NamedTuple):
+    """What one training step sees.
+
+    Attributes:
+        inputs: ``(N, ...)``.
+        labels: ``(*U, S)`` integers. They define what is missing (``-1``) and are never overwritten.
+        annotators: ``(N, S)`` integers, ``-1`` in empty slots.
+        weights: ``(N, S)``, how much each label counts.
+        soft: ``(*U, S, K)`` targets that replace the hard labels where these are given, or None.
+        index: ``(N,)`` positions in the data set.
+    """
+
+    inputs: Tensor
+    labels: Tensor
+    annotators: Tensor
+    weights: Tensor
+    soft: Tensor | None
+    index: Tensor  # type: ignore[assignment]  # hides tuple.index, which nobody calls on a batch
+
+
+class Likelihood(ABC):
+    r"""What was observed, given the input: :math:`\log p(\tilde y \mid x)` for each slot, computed on demand.
+
+    A model that is cheaper when the label is known overrides :meth:`at`; otherwise it gathers from :meth:`all`.
+
+    Attributes:
+        normalised: False for a density over a continuous relaxation, whose values are not probabilities.
+    """
+
+    normalised: bool = True
+
+    @abstractmethod
+    def all(self) -> Tensor:
+        """Log likelihood of every class: ``(*U, S, K)``, or ``(*U, 1, K)`` if all annotators share it."""
+
+    def at(self, labels: Tensor) -> Tensor:
+        """Log likelihood of ``labels (*U, S)``: ``(*U, S)``. Empty slots get a finite, meaningless value."""
+        values = self.all()
+        values = values.expand(*labels.shape, values.shape[-1])
+        return values.gather(-1, labels.clamp_min(0).unsqueeze(-1)).squeeze(-1)
+
+
+class Categorical(Likelihood):
+    """The likelihood that is simply a table of log probabilities.
+
+    Args:
+        log_probs: ``(*U, S, K)``, or ``(*U, 1, K)`` if all annotators share it.
+
+    Example:
+        >>> import torch
+        >>> likelihood = Categorical(torch.tensor([[[0.25, 0.75]]]).log())
+        >>> likelihood.at(torch.tensor([[1, 0]])).exp()
+        tensor([[0.7500, 0.2500]])
+    """
+
+    def __init__(self, log_probs: Tensor) -> None:
+        self.log_probs = log_probs
+
+    def all(self) -> Tensor:
+        return self.log_probs
+
+
+class Prediction(NamedTuple):
+    """What a model believes; it stays inside the learner.
+
+    Attributes:
+        clean: ``(*U, K)``, log p(y|x), the answer that the user wants.
+        noisy: the likelihood of what annotators said.
+        penalty: ``()``, a regulariser of the noise model, zero without one.
+    """
+
+    clean: Tensor
+    noisy: Likelihood
+    penalty: Tensor
+
+
+class Step(NamedTuple):
+    """What a learner gives back to the training loop: tensors only.
+
+    Attributes:
+        losses: ``(N,)``, weighted sum over slots and mean over units. An unlabelled example has zero.
+        penalty: ``()``, counted whatever a selector decides.
+        predicted: ``(*U)``, the most probable clean class.
+    """
+
+    losses: Tensor
+    penalty: Tensor
+    predicted: Tensor
+
+
+def mix(log_probs: Tensor, transition: Tensor) -> Tensor:
+    r"""The one equation: :math:`\log p(\tilde y) = \log \sum_y p(y)\, T[y, \tilde y]`, in log space.
+
+    Args:
+        log_probs: ``(..., K)``, log p(y|x).
+        transition: ``(..., K, K)``, ``T[true, observed]`` with rows that sum to one; broadcast against ``log_probs``.
+
+    Returns:
+        ``(..., K)``, log p(ỹ|x).
+
+    Example:
+        >>> import torch
+        >>> T = torch.tensor([[0.9, 0.1], [0.2, 0.8]])
+        >>> mix(torch.tensor([1.0, 0.0]).log(), T).exp()
+        tensor([0.9000, 0.1000])
+    """
+    # A shift by the maximum keeps exp finite; a product of probabilities is exact enough and far cheaper than
+    # a log-sum-exp over K x K terms.
+    top = log_probs.amax(-1, keepdim=True).detach()
+    mixed = ((log_probs - top).exp().unsqueeze(-2) @ transition).squeeze(-2)
+    return mixed.clamp_min(torch.finfo(mixed.dtype).tiny).log() + top

@@ -19,6 +19,10 @@ from truelabel.types import MISSING
 Name = str | int | bool
 Codes = NDArray[np.integer[Any]]
 
+LARGEST = 2.0**53
+"""Whole numbers beyond this are not exact as float64, so they cannot be names."""
+FRACTIONAL = "fractional or infinite numbers"
+
 
 class LabelError(ValueError):
     """A label, annotator or example that does not fit the names given."""
@@ -70,12 +74,14 @@ def encode_column(
     import pyarrow.compute as pc
 
     if pa.types.is_floating(column.type):
-        whole = pc.all(pc.equal(pc.round(column), column)).as_py()
-        if whole is False:
-            raise LabelError(f"the {what} column of {source} holds fractional numbers: names must be whole or text")
+        whole = pc.and_(pc.equal(pc.round(column), column), pc.less_equal(pc.abs(column), LARGEST))
+        if pc.all(whole).as_py() is False:
+            raise LabelError(f"the {what} column of {source} holds {FRACTIONAL}: names must be whole or text")
         column = column.cast(pa.int64())
     if pa.types.is_null(column.type):
         column = column.cast(pa.int64())
+    if str(column.type) == "string_view":  # which Arrow cannot sort
+        column = column.cast(pa.large_string())
     if pa.types.is_integer(column.type) and not column.null_count:
         codes, found_array = _compact(column.to_numpy())
         return _arrange(codes, found_array, what, names, source=source)
@@ -85,7 +91,10 @@ def encode_column(
     else:
         column = column.combine_chunks().dictionary_encode()
     indices = column.indices
-    codes = (indices.fill_null(MISSING) if indices.null_count else indices).to_numpy(zero_copy_only=False)
+    if indices.null_count:
+        unsigned = pa.types.is_unsigned_integer(indices.type)  # as polars counts: there is no -1 in these
+        indices = (indices.cast(pa.int64()) if unsigned else indices).fill_null(MISSING)
+    codes = indices.to_numpy(zero_copy_only=False)
     found = column.dictionary
     if not (pa.types.is_integer(found.type) or pa.types.is_boolean(found.type) or _is_text(found.type)):
         raise LabelError(f"the {what} column of {source} is of type {found.type}: names must be text, whole or boolean")
@@ -123,7 +132,7 @@ def dense_values(matrix: Any, missing: Name | None) -> tuple[NDArray[Any], NDArr
         given = ~np.isnan(values)
         if missing is not None:
             given &= values != missing
-    elif values.dtype.kind in "iu" and missing is not None:
+    elif values.dtype.kind in "iuU" and missing is not None:
         given = values != missing
     else:
         given = np.ones(values.shape, bool)
@@ -167,8 +176,9 @@ def _arrange(
     by_text = {str(name): i for name, i in position.items()}
     table = np.array([position.get(_plain(v), by_text.get(str(v), MISSING)) for v in found] + [MISSING], np.int32)
     unknown = np.flatnonzero(table[:-1] == MISSING)
-    if len(unknown):
-        where = int(np.isin(codes, unknown).argmax())
+    outside = np.isin(codes, unknown) if len(unknown) else unknown
+    if outside.any():  # a category that no row uses may be unknown
+        where = int(outside.argmax())
         value = _plain(found[codes[where]])
         row = where if rows is None else int(rows[where])
         place = f" of {source}" if source else ""
@@ -204,9 +214,10 @@ def _compact(values: NDArray[np.integer[Any]]) -> tuple[Codes, NDArray[Any]]:
     if not len(values):
         return np.empty(0, np.int32), np.empty(0, np.int64)
     low, high = int(values.min()), int(values.max())
-    if high - low > 4 * len(values) + 1000:
+    if high - low > 4 * len(values) + 1000 or high > np.iinfo(np.int64).max:
         return _unique(values)
-    shifted = values - low if low else values
+    # As 64 bits, since the range of small integers exceeds their type.
+    shifted = values.astype(np.int64, copy=False) - low if low else values
     present = np.zeros(high - low + 1, bool)
     present[shifted] = True
     rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
@@ -215,8 +226,8 @@ def _compact(values: NDArray[np.integer[Any]]) -> tuple[Codes, NDArray[Any]]:
 
 def _whole_numbers(values: NDArray[Any], what: str) -> NDArray[Any]:
     if values.dtype.kind == "f":
-        if not np.all(values == np.floor(values)):
-            raise LabelError(f"{what}s hold fractional numbers: names must be whole or text")
+        if not np.all((values == np.floor(values)) & (np.abs(values) <= LARGEST)):
+            raise LabelError(f"{what}s hold {FRACTIONAL}: names must be whole or text")
         return values.astype(np.int64)
     if values.dtype.kind == "O":
         kinds = {type(_plain(v)) for v in values.ravel()}
@@ -243,4 +254,4 @@ def _argument(what: str) -> str:
 def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -5,7 +5,8 @@ Columns are read one at a time as Arrow arrays, so that a table of many labels n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +14,12 @@ Column = Any
 """A ``pyarrow.ChunkedArray``; pyarrow has no types for mypy."""
 
 READERS = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".parquet": "", ".pq": ""}
-
+"""The endings that can be read, with the delimiter of those that are text."""
 
 ALIASES = {
-    "example": (
-        "example",
-        "task",
-        "item",
-        "image",
-        "instance",
-        "object",
-        "unit",
-        "question",
-        "sample",
-        "document",
-    ),
-    "annotator": (
-        "annotator",
-        "worker",
-        "rater",
-        "reader",
-        "labeler",
-        "labeller",
-        "performer",
-        "user",
-        "coder",
-    ),
-    "label": ("label", "answer", "annotation", "class", "category", "response", "rating", "target", "value"),
+    "example": tuple("example task item image instance object unit question sample document".split()),
+    "annotator": tuple("annotator worker rater reader labeler labeller performer user coder".split()),
+    "label": tuple("label answer annotation class category response rating target value".split()),
 }
 """Column names that are recognised, with or without ``_id``, ``_name`` or a plural s, in any case."""
 
@@ -51,9 +31,18 @@ class TableError(ValueError):
 class Table:
     """Named columns of a file or data frame, read on demand.
 
+    In text files, empty cells and those that say NA, N/A, NaN or null are missing; a quoted cell may hold newlines.
+
     Args:
         source: path to a ``.csv``, ``.tsv`` or ``.parquet`` file; a pandas, polars, pyarrow, modin or cudf data
             frame; or a mapping from column names to sequences.
+
+    Attributes:
+        name: the file's name without its folder, or "the table", for messages.
+        columns: names of the columns, in order. They are text, but for a pandas frame that names them otherwise.
+
+    Raises:
+        TableError: if there is no such file, it cannot be read, or two columns have the same name.
 
     Example:
         >>> table = Table({"task": [0, 0, 1], "label": ["cat", "dog", None]})
@@ -64,7 +53,7 @@ class Table:
     """
 
     def __init__(self, source: Any) -> None:
-        self.source = Path(source) if isinstance(source, str | Path) else source
+        self.source = Path(source) if isinstance(source, str | os.PathLike) else source
         self.name = self.source.name if isinstance(self.source, Path) else "the table"
         self._frame: Any = None
         if isinstance(self.source, Path):
@@ -72,23 +61,30 @@ class Table:
         else:
             self._frame = _as_frame(self.source)
             self.columns = tuple(self._frame.columns)
-        if len(set(self.columns)) != len(self.columns):
-            raise TableError(f"{self.name} has two columns of the same name: {', '.join(self.columns)}")
+        if len(set(self.columns)) < len(self.columns):
+            twice = next(name for name in self.columns if self.columns.count(name) > 1)
+            raise TableError(f"{self.name} has two columns of the same name, {twice!r}: rename one")
 
     def column(self, name: str) -> Column:
         """One column as a ``pyarrow.ChunkedArray``; missing values (empty, NA, NaN, None) are null."""
-        import pyarrow as pa
+        return next(self.read([name]))
 
-        if name not in self.columns:
-            raise TableError(f"{self.name} has no column {name!r}: it has {', '.join(self.columns)}")
+    def read(self, names: Sequence[str]) -> Iterator[Column]:
+        """Several columns, each as :meth:`column` gives it.
+
+        Parquet is read one column at a time. Text is parsed once for all of them, since parsing is what takes long:
+        a wide file would be parsed hundreds of times otherwise. Ask for single columns if memory is short.
+        """
+        known = set(self.columns)
+        absent = [name for name in names if name not in known]
+        if absent:
+            raise TableError(f"{self.name} has no column {absent[0]!r}: it has {listing(self.columns)}")
         if self._frame is not None:
-            array = self._frame.get_column(name).to_arrow()
-            column = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
-        elif self.source.suffix.lower() in (".parquet", ".pq"):
-            column = self._parquet_column(name)
-        else:
-            column = self._read_csv([name]).column(0)
-        return _nan_is_null(column)
+            return (_nan_is_null(self._frame_column(name)) for name in names)
+        if READERS[self.source.suffix.lower()]:
+            table = self._read_csv(list(dict.fromkeys(names)))
+            return (_nan_is_null(table.column(name)) for name in names)
+        return map(_nan_is_null, self._parquet_columns(names))
 
     def release(self) -> None:
         """Give memory of columns that were read and dropped back to the system; Arrow would keep it for later."""
@@ -97,7 +93,9 @@ class Table:
         pa.default_memory_pool().release_unused()
 
     def __len__(self) -> int:
-        return len(self._frame) if self._frame is not None else len(self.column(self.columns[0]))
+        if self._frame is not None:
+            return len(self._frame)
+        return len(self.column(self.columns[0])) if self.columns else 0
 
     def _open_file(self, path: Path) -> tuple[str, ...]:
         import pyarrow as pa
@@ -106,62 +104,94 @@ class Table:
         if suffix not in READERS:
             raise TableError(f"{path} is not a table that can be read: expected a file ending in {', '.join(READERS)}")
         if not path.is_file():
-            raise TableError(f"there is no file {path}")
+            raise TableError(f"there is no file {path}: check the path")
         try:
             if READERS[suffix]:
                 return self._csv_header(path)
             import pyarrow.parquet as pq
 
             return tuple(pq.read_schema(path).names)
-        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-            raise TableError(f"cannot read {path}: {_first_line(error)}") from error
+        except UnicodeDecodeError as error:
+            raise TableError(f"the header of {path} is not UTF-8 text: save the file as UTF-8") from error
+        except (OSError, pa.ArrowException) as error:
+            raise TableError(f"cannot read {path}: {_one_line(error)}") from error
 
     def _csv_header(self, path: Path) -> tuple[str, ...]:
         from pyarrow import csv
 
         if path.stat().st_size == 0:
             raise TableError(f"{path} is empty: the first line should name the columns")
-        with csv.open_csv(path, parse_options=csv.ParseOptions(delimiter=READERS[path.suffix.lower()])) as reader:
+        with csv.open_csv(path, parse_options=self._parse_options()) as reader:
             return tuple(reader.schema.names)
+
+    def _parse_options(self) -> Any:
+        from pyarrow import csv
+
+        return csv.ParseOptions(delimiter=READERS[self.source.suffix.lower()], newlines_in_values=True)
 
     def _read_csv(self, columns: list[str]) -> Any:
         import pyarrow as pa
         from pyarrow import csv
 
         options = csv.ConvertOptions(include_columns=columns, strings_can_be_null=True)
-        parse = csv.ParseOptions(delimiter=READERS[self.source.suffix.lower()])
         try:
-            return csv.read_csv(self.source, parse_options=parse, convert_options=options)
+            table = csv.read_csv(self.source, parse_options=self._parse_options(), convert_options=options)
         except (OSError, pa.ArrowException) as error:
-            raise TableError(f"cannot read {self.source}: {_first_line(error)}") from error
+            raise TableError(f"cannot read {self.source}: {_one_line(error)}") from error
+        # pyarrow turns text that is not UTF-8 into a column of bytes without a word.
+        undecoded = [field.name for field in table.schema if pa.types.is_binary(field.type)]
+        if undecoded:
+            raise TableError(f"column {undecoded[0]!r} of {self.source} is not UTF-8 text: save the file as UTF-8")
+        return table
 
-    def _parquet_column(self, name: str) -> Column:
+    def _parquet_columns(self, names: Sequence[str]) -> Iterator[Column]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            return pq.read_table(self.source, columns=[name]).column(0)
+            # Opened once: the footer describes all columns, and to parse it for each takes minutes in a wide file.
+            with pq.ParquetFile(self.source) as file:
+                for name in names:
+                    # By name, since asking for "a" also reads what "a.b" holds.
+                    yield file.read(columns=[name]).column(name)
         except (OSError, pa.ArrowException) as error:
-            raise TableError(f"cannot read {self.source}: {_first_line(error)}") from error
+            raise TableError(f"cannot read {self.source}: {_one_line(error)}") from error
+
+    def _frame_column(self, name: str) -> Column:
+        import pyarrow as pa
+
+        try:
+            array = self._frame.get_column(name).to_arrow()
+        except pa.ArrowException as error:
+            raise TableError(f"column {name!r} of {self.name} is not of one type: {_one_line(error)}") from error
+        return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
 def is_category(table: Table, name: str) -> bool:
-    """Whether a column is a category (pandas Categorical, polars Enum, Arrow dictionary) with an order of its own."""
-    import pyarrow as pa
+    """Whether a column is a category (pandas Categorical, polars Enum, Arrow dictionary) with an order of its own.
 
+    A polars Categorical has none: its values come in the order of the rows.
+    """
     if isinstance(table.source, Path):
         if READERS[table.source.suffix.lower()]:
             return False
         import pyarrow.parquet as pq
 
-        return bool(pa.types.is_dictionary(pq.read_schema(table.source).field(name).type))
+        return _is_ordered(pq.read_schema(table.source).field(name))
     import narwhals as nw
 
-    dtype = table._frame.schema[name]
-    if isinstance(dtype, nw.Enum):
-        return True
     implementation = table._frame.implementation
-    return bool(dtype == nw.Categorical and not implementation.is_polars())
+    if implementation.is_pyarrow():
+        return _is_ordered(table._frame.to_native().schema.field(name))
+    dtype = table._frame.schema[name]
+    return isinstance(dtype, nw.Enum) or bool(dtype == nw.Categorical and not implementation.is_polars())
+
+
+def _is_ordered(field: Any) -> bool:
+    import pyarrow as pa
+
+    from_polars = any(key.startswith(b"_PL_CATEGORICAL") for key in field.metadata or ())
+    return bool(pa.types.is_dictionary(field.type)) and not from_polars
 
 
 def guess_columns(table: Table, given: dict[str, str | None]) -> dict[str, str]:
@@ -170,14 +200,14 @@ def guess_columns(table: Table, given: dict[str, str | None]) -> dict[str, str]:
     for what, name in given.items():
         if name is not None:
             if name not in table.columns:
-                raise TableError(f"{table.name} has no column {name!r} for {what}: it has {', '.join(table.columns)}")
+                raise TableError(f"{table.name} has no column {name!r} for {what}: it has {listing(table.columns)}")
             columns[what] = name
             continue
         free = {_stem(column): column for column in reversed(table.columns) if column not in given.values()}
         match = next((free[alias] for alias in ALIASES[what] if alias in free), None)
         if match is None:
             raise TableError(
-                f"no column of {table.name} looks like the {what}: pass {what}= one of {', '.join(table.columns)}"
+                f"no column of {table.name} looks like the {what}: pass {what}= one of {listing(table.columns)}"
             )
         columns[what] = match
     if len(set(columns.values())) < len(columns):
@@ -185,8 +215,13 @@ def guess_columns(table: Table, given: dict[str, str | None]) -> dict[str, str]:
     return columns
 
 
+def listing(names: Sequence[Any]) -> str:
+    """Names of columns in one line; pandas may number its columns."""
+    return ", ".join(map(str, names))
+
+
 def _stem(column: str) -> str:
-    name = column.strip().lower().replace("-", "_").replace(" ", "_")
+    name = str(column).strip().lower().replace("-", "_").replace(" ", "_")
     for ending in ("_id", "_name", "id", "s"):
         if name.removesuffix(ending) in {a for aliases in ALIASES.values() for a in aliases}:
             return name.removesuffix(ending)
@@ -196,17 +231,20 @@ def _stem(column: str) -> str:
 def write_table(table: Any, path: Path) -> None:
     """Write a ``pyarrow.Table`` as CSV or Parquet by the ending of ``path``; the file appears whole or not at all."""
     part = path.with_name(path.name + ".part")
-    if path.suffix.lower() in (".parquet", ".pq"):
-        import pyarrow.parquet as pq
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            import pyarrow.parquet as pq
 
-        pq.write_table(table, part)
-    elif path.suffix.lower() == ".csv":
-        from pyarrow import csv
+            pq.write_table(table, part)
+        elif path.suffix.lower() == ".csv":
+            from pyarrow import csv
 
-        csv.write_csv(table, part)
-    else:
-        raise TableError(f"cannot write {path}: use an ending of .csv or .parquet")
-    part.replace(path)
+            csv.write_csv(table, part)
+        else:
+            raise TableError(f"cannot write {path}: use an ending of .csv or .parquet")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _as_frame(source: Any) -> Any:
@@ -216,9 +254,10 @@ def _as_frame(source: Any) -> Any:
         import pyarrow as pa
 
         try:
-            source = pa.table({str(k): pa.array(_plain(v), from_pandas=True) for k, v in source.items()})
-        except (pa.ArrowException, ValueError) as error:
-            raise TableError(f"the columns do not make a table: {_first_line(error)}") from error
+            arrays = [pa.array(_plain(values), from_pandas=True) for values in source.values()]
+            source = pa.Table.from_arrays(arrays, names=[str(name) for name in source])
+        except (pa.ArrowException, ValueError, TypeError) as error:
+            raise TableError(f"the columns do not make a table: {_one_line(error)}") from error
     try:
         frame = nw.from_native(source)
     except TypeError as error:
@@ -226,6 +265,8 @@ def _as_frame(source: Any) -> Any:
         raise TableError(
             f"a table must be a path to CSV or Parquet, a data frame or a dict of columns, not {kind}"
         ) from error
+    except ValueError as error:  # DuplicateError in newer versions of narwhals
+        raise TableError(f"the table has two columns of the same name: rename one ({_one_line(error)})") from error
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
@@ -242,5 +283,5 @@ def _nan_is_null(column: Column) -> Column:
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

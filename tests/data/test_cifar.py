@@ -130,7 +130,7 @@ def test_a_cut_binary_file_is_refused(tmp_path: Path) -> None:
         ({"data": "text", "labels": [1]}, "not \\(N, 3072\\) uint8"),
         ({"data": PIXELS[:1], "labels": [1, 2]}, "not one integer per image"),
         ({"data": PIXELS[:1], "labels": ["cat"]}, "not one integer per image"),
-        ({"data": PIXELS[:1], "labels": [10]}, "label 10 in row 0"),
+        ({"data": PIXELS[:1], "labels": [10]}, "label 10 in row 1"),
     ],
 )
 def test_a_wrong_python_batch_is_refused(tmp_path: Path, content: Any, message: str) -> None:

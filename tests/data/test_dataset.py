@@ -27,8 +27,8 @@ def dataset(**changes: Any) -> Dataset:
         ({"labels": np.array([0, 1, 1], np.int32)}, "labels of toy are int32"),
         ({"labels": np.array([[0], [1], [1]])}, r"shape \(3, 1\)"),
         ({"labels": np.array([0, 1])}, "3 inputs but 2 labels"),
-        ({"labels": np.array([0, 2, 1])}, r"label 2 in row 1 of toy is outside 0..1"),
-        ({"labels": np.array([0, 1, -1])}, "label -1 in row 2"),
+        ({"labels": np.array([0, 2, 1])}, r"label 2 in row 2 of toy is outside 0..1"),
+        ({"labels": np.array([0, 1, -1])}, "label -1 in row 3"),
         ({"classes": ("a", "a")}, "repeat a name"),
     ],
 )

@@ -12,7 +12,7 @@ from truelabel.data.folder import image_folder, list_images
 from truelabel.data.idx import fashion_mnist, mnist, read_idx
 from truelabel.data.root import MissingDataError, data_root
 from truelabel.data.sources import SOURCES, Source
-from truelabel.data.table import Features, feature_table, read_frame
+from truelabel.data.table import Features, feature_table
 from truelabel.data.toy import digits, two_circles, two_moons
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "list_images",
     "load_array",
     "mnist",
-    "read_frame",
     "read_idx",
     "two_circles",
     "two_moons",

@@ -56,7 +56,7 @@ class Dataset:
         if outside.size:
             row = int(outside[0])
             raise ValueError(
-                f"label {self.labels[row]} in row {row} of {self.name} is outside "
+                f"label {self.labels[row]} in row {row + 1} of {self.name} is outside "
                 f"0..{len(self.classes) - 1}: pass more classes or fix the row"
             )
 

@@ -39,10 +39,10 @@ class Source:
             raise ValueError(f"urls of {self.path} is empty: name at least one")
 
 
-def _idx_files(folder: str, mirrors: tuple[str, ...], files: dict[str, tuple[str, int]]) -> tuple[Source, ...]:
+def _idx_files(folder: str, mirrors: tuple[str, ...], files: dict[str, str]) -> tuple[Source, ...]:
     return tuple(
-        Source(f"{folder}/raw/{file}.gz", tuple(f"{url}/{file}.gz" for url in mirrors), f"md5:{md5}", size)
-        for file, (md5, size) in files.items()
+        Source(f"{folder}/raw/{file}.gz", tuple(f"{url}/{file}.gz" for url in mirrors), f"md5:{md5}")
+        for file, md5 in files.items()
     )
 
 
@@ -51,20 +51,20 @@ SOURCES: dict[str, tuple[Source, ...]] = {
         "MNIST",
         ("https://ossci-datasets.s3.amazonaws.com/mnist",),
         {
-            "train-images-idx3-ubyte": ("f68b3c2dcbeaaa9fbdd348bbdeb94873", 9_912_422),
-            "train-labels-idx1-ubyte": ("d53e105ee54ea40749a09fcbcd1e9432", 28_881),
-            "t10k-images-idx3-ubyte": ("9fb629c4189551a2d022fa330f9573f3", 1_648_877),
-            "t10k-labels-idx1-ubyte": ("ec29112dd5afa0611ce80d1b7f02629c", 4_542),
+            "train-images-idx3-ubyte": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+            "train-labels-idx1-ubyte": "d53e105ee54ea40749a09fcbcd1e9432",
+            "t10k-images-idx3-ubyte": "9fb629c4189551a2d022fa330f9573f3",
+            "t10k-labels-idx1-ubyte": "ec29112dd5afa0611ce80d1b7f02629c",
         },
     ),
     "fashion_mnist": _idx_files(
         "FashionMNIST",
         ("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",),
         {
-            "train-images-idx3-ubyte": ("8d4fb7e6c68d591d4c3dfef9ec88bf0d", 26_421_880),
-            "train-labels-idx1-ubyte": ("25c81989df183df01b3e8a0aad5dffbe", 29_515),
-            "t10k-images-idx3-ubyte": ("bef4ecab320f06d8554ea6380940ec79", 4_422_102),
-            "t10k-labels-idx1-ubyte": ("bb300cfdad3c16e7a12a480ee83cd310", 5_148),
+            "train-images-idx3-ubyte": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+            "train-labels-idx1-ubyte": "25c81989df183df01b3e8a0aad5dffbe",
+            "t10k-images-idx3-ubyte": "bef4ecab320f06d8554ea6380940ec79",
+            "t10k-labels-idx1-ubyte": "bb300cfdad3c16e7a12a480ee83cd310",
         },
     ),
     "cifar10": (

@@ -76,21 +76,27 @@ def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
     refused.
     """
     engine = engine or Engine()
+    if job.folder is None and engine.processes > 1:
+        with tempfile.TemporaryDirectory(prefix="truelabel-") as folder:
+            return learn(method, replace(job, folder=Path(folder)), engine)
     if job.folder is not None:
         _claim(job.folder, method, job)
     if engine.processes > 1:
-        if job.folder is None:
-            with tempfile.TemporaryDirectory(prefix="truelabel-") as folder:
-                return learn(method, replace(job, folder=Path(folder)), engine)
-        engine.run(job.config.precision, _work, method, job)
+        engine.run(job.config.precision, _Work(method, job))
     # After several processes every stage has finished: this loads the result.
     fabric = engine.fabric(job.config.precision)
     fabric.launch()
     return method.learn(Run(job, fabric))
 
 
-def _work(fabric: Fabric, method: Method, job: Job) -> None:
-    method.learn(Run(job, fabric))
+class _Work:
+    """A method and its job, on their way to another process."""
+
+    def __init__(self, method: Method, job: Job) -> None:
+        self.method, self.job = method, job
+
+    def __call__(self, fabric: Fabric) -> None:
+        self.method.learn(Run(self.job, fabric))
 
 
 def _claim(folder: Path, method: Method, job: Job) -> None:

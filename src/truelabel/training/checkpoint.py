@@ -55,9 +55,11 @@ class State:
         states = {name: tensors[f"generator.{name}"] for name in (*self.generators, *default_states(self.device))}
         if any(rank >= len(value) for value in states.values()):
             raise RunFolderError(f"{path} was written by {len(states['step'])} processes: resume with as many")
+        # Cloned, because torch reads a state from an aligned address or not at all (it may even crash).
+        mine = {name: value[rank].clone() for name, value in states.items()}
         for name, generator in self.generators.items():
-            generator.set_state(states[name][rank])
-        set_default_states({name: states[name][rank] for name in default_states(self.device)}, self.device)
+            generator.set_state(mine[name])
+        set_default_states(mine, self.device)
         self.history.rows, self.history.best_epoch = note["rows"], note["best_epoch"]
 
     @property

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 from lightning_fabric import Fabric
-from torch import Tensor
 
 from truelabel.training.data import TrainingSet
+from truelabel.training.processes import gather
 from truelabel.training.step import StepLoss
 
 
@@ -33,9 +33,7 @@ class FiniteWatch:
 
     def check(self, fabric: Fabric, epoch: int, data: TrainingSet, learning_rate: float) -> None:
         """At the end of an epoch: raise a :class:`DivergedError` that names epoch, step and the likely cause."""
-        first = self.first if fabric.world_size == 1 else fabric.all_gather(self.first)
-        assert isinstance(first, Tensor)
-        losses, penalties = (values[values >= 0].tolist() for values in first.view(-1, 2).unbind(-1))
+        losses, penalties = (steps[steps >= 0].tolist() for steps in gather(fabric, self.first).unbind(-1))
         self.step.zero_()
         self.first.fill_(-1)
         if not losses and not penalties:

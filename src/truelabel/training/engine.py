@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from truelabel.training.config import Precision
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
-P = ParamSpec("P")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +48,11 @@ class Engine:
                 f"device {self.device!r} with {processes} processes is not to be had here: {error}"
             ) from error
 
-    def run(self, precision: Precision, work: Callable[..., Any], *args: Any) -> None:
-        """Call ``work(fabric, *args)`` in every process; a single one is this process itself."""
+    def run(self, precision: Precision, work: Callable[[Fabric], None]) -> None:
+        """Call ``work(fabric)`` in every process; ``work`` and what it holds are pickled if there are several."""
         fabric = self.fabric(precision, self.processes)
         if self.processes == 1:
             fabric.launch()
-            work(fabric, *args)
-            return
-        with warnings.catch_warnings():
-            # Fabric warns that spawned processes cannot be started from a script without a main guard.
-            warnings.filterwarnings("ignore", message=".*if __name__.*")
-            fabric.launch(work, *args)
+            work(fabric)
+        else:
+            fabric.launch(work)

@@ -24,6 +24,7 @@ from truelabel.training.files import read_json, read_tensors, write_json, write_
 from truelabel.training.history import History
 from truelabel.training.logs import Listener, csv_log, progress_bar, tensorboard_log
 from truelabel.training.optimizers import build_optimizer, learning_rate_factor, set_learning_rate
+from truelabel.training.processes import gather
 from truelabel.training.scoring import noisy_scores
 from truelabel.training.seeds import generator_of, seeded
 from truelabel.training.step import step_loss
@@ -218,20 +219,10 @@ def _reload(peers: Sequence[Learner], folder: Path, config: TrainingConfig, fabr
 def _save(state: State, fabric: Fabric, folder: Path | None) -> None:
     if folder is None:
         return
-    own = state.random_states()
-    if fabric.world_size == 1:
-        states = {name: value.unsqueeze(0) for name, value in own.items()}
-    else:
-        states = {name: _gather_bytes(fabric, value) for name, value in own.items()}
+    states = {name: gather(fabric, value) for name, value in state.random_states().items()}
     if fabric.is_global_zero:
         state.save(folder / "last.safetensors", states)
     fabric.barrier()
-
-
-def _gather_bytes(fabric: Fabric, value: Tensor) -> Tensor:
-    everywhere: Any = fabric.all_gather(value.to(fabric.device))
-    gathered: Tensor = everywhere.cpu()
-    return gathered
 
 
 def _measure(
@@ -244,8 +235,7 @@ def _measure(
     evaluate: Evaluate | None,
 ) -> dict[str, float]:
     """The numbers of an epoch, measured by the first process for all, so that all decide alike."""
-    loss = loss.detach() if fabric.world_size == 1 else _mean_over_processes(fabric, loss)
-    row: dict[str, float] = {"train_loss": float(loss), "learning_rate": rate}
+    row: dict[str, float] = {"train_loss": float(gather(fabric, loss).mean()), "learning_rate": rate}
     if fabric.is_global_zero:
         if len(split.valid):
             row |= noisy_scores(fabric, learner, data, split.valid)
@@ -257,12 +247,6 @@ def _measure(
         bad = ", ".join(name for name, value in shared.items() if not math.isfinite(value))
         raise ArithmeticError(f"{bad} is not finite although the training loss is: the network overflows in evaluation")
     return shared
-
-
-def _mean_over_processes(fabric: Fabric, value: Tensor) -> Tensor:
-    mean: Any = fabric.all_reduce(value.detach().clone(), reduce_op="mean")
-    assert isinstance(mean, Tensor)
-    return mean
 
 
 def _for_processes(peer: Learner, fabric: Fabric) -> nn.Module:

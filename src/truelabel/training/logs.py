@@ -15,14 +15,16 @@ Listener = Callable[[History], None]
 @contextmanager
 def progress_bar(title: str, epochs: int, done: int, show: bool) -> Iterator[Listener]:
     """A bar that moves once an epoch and shows its loss and validation accuracy."""
-    if not show:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not show or not console.is_terminal:
         yield lambda history: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
         task = progress.add_task(title, total=epochs, completed=done, note="")
 
         def listen(history: History) -> None:

@@ -10,6 +10,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from truelabel.selection import Selector
+from truelabel.training.processes import gather
 from truelabel.types import Batch, Step
 
 
@@ -45,17 +46,13 @@ def step_loss(fabric: Fabric, peers: Sequence[Any], batch: Batch, selector: Sele
     penalty = torch.stack([step.penalty for step in steps]).sum()
     with torch.no_grad():
         predicted = torch.stack([step.predicted for step in steps])
-        weights = selector(_gather(fabric, losses.detach()), _gather(fabric, predicted), progress)
+        weights = selector(_global(fabric, losses), _global(fabric, predicted), progress)
         weights = weights.unflatten(1, (fabric.world_size, -1))[:, fabric.global_rank]
     # A weight of zero must silence a loss even if that is infinite.
     kept = torch.where(weights > 0, weights * losses, 0.0)
     return StepLoss(kept.mean(-1).sum() + penalty, losses.detach().isfinite().all(), penalty.detach().isfinite())
 
 
-def _gather(fabric: Fabric, values: Tensor) -> Tensor:
+def _global(fabric: Fabric, values: Tensor) -> Tensor:
     """``(M, n, ...)`` of every process, joined to ``(M, N, ...)`` in the order of the global batch."""
-    if fabric.world_size == 1:
-        return values
-    everywhere: Any = fabric.all_gather(values)
-    joined: Tensor = everywhere.movedim(0, 1).flatten(1, 2)
-    return joined
+    return gather(fabric, values).movedim(0, 1).flatten(1, 2)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from truelabel.training import TrainingConfig
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
+        ({"epochs": 2.5}, "epochs must be a whole number"),
+        ({"batch_size": True}, "batch_size must be a whole number"),
+        ({"optimizer": "lion"}, "optimizer must be one of adam, adamw, sgd, got 'lion'"),
+        ({"schedule": "step"}, "needs step_epochs"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive"),
+        ({"learning_rate": float("nan")}, "learning_rate must be positive"),
+        ({"noise_learning_rate": -1.0}, "noise_learning_rate must be positive"),
+        ({"weight_decay": -0.1}, "weight_decay must not be negative"),
+        ({"validation": 1.0}, r"validation must lie in \[0, 1\)"),
+        ({"patience": 0}, "patience must be a whole number of at least 1, or None"),
+        ({"select": "first"}, "select must be one of best, last"),
+        ({"precision": "8-bit"}, "precision must be one of 32-true, bf16-mixed"),
+    ],
+)
+def test_wrong_settings_are_named(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TrainingConfig(**setting)
+
+
+def test_settings_survive_json() -> None:
+    config = TrainingConfig(schedule="step", step_epochs=(3, 5), patience=7)
+    again = json.loads(json.dumps(config.to_json()))
+    assert TrainingConfig(**again) == config

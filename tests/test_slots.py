@@ -20,7 +20,7 @@ def test_each_example_gets_its_own_labels(given_by_example: list[list[tuple[int,
     index = data.draw(st.lists(st.integers(0, len(given_by_example) - 1), max_size=10))
     slots = table.at(torch.tensor(index, dtype=torch.long))
 
-    width = max(1, *(len(pairs) for pairs in given_by_example)) if given_by_example else 1
+    width = max(1, *map(len, given_by_example))
     empty = (-1, -1)
     expected = [given_by_example[i] + [empty] * (width - len(given_by_example[i])) for i in index]
     assert slots.labels.shape == slots.annotators.shape == slots.position.shape == (len(index), width)

@@ -17,9 +17,9 @@ READERS = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".parquet": "", ".pq": ""}
 """The endings that can be read, with the delimiter of those that are text."""
 
 ALIASES = {
-    "example": tuple("example task item image instance object unit question sample document".split()),
-    "annotator": tuple("annotator worker rater reader labeler labeller performer user coder".split()),
-    "label": tuple("label answer annotation class category response rating target value".split()),
+    "example": ("example", "task", "item", "image", "instance", "object", "unit", "question", "sample", "document"),
+    "annotator": ("annotator", "worker", "rater", "reader", "labeler", "labeller", "performer", "user", "coder"),
+    "label": ("label", "answer", "annotation", "class", "category", "response", "rating", "target", "value"),
 }
 """Column names that are recognised, with or without ``_id``, ``_name`` or a plural s, in any case."""
 
@@ -163,7 +163,9 @@ class Table:
         try:
             array = self._frame.get_column(name).to_arrow()
         except pa.ArrowException as error:
-            raise TableError(f"column {name!r} of {self.name} is not of one type: {_one_line(error)}") from error
+            raise TableError(
+                f"column {name!r} of {self.name} is not of one type that Arrow knows: {_one_line(error)}"
+            ) from error
         return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 

@@ -14,8 +14,9 @@ from pyarrow import parquet
 from truelabel.data import feature_table
 from truelabel.frames import TableError, write_table
 
+
 def test_features_from_each_kind_of_file(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfname,note,size,yes\nx,\"two\nlines\",1.5,true\ny,,-2,false\n")
+    (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbfname,note,size,yes\nx,"two\nlines",1.5,true\ny,,-2,false\n')
     (tmp_path / "a.TSV").write_bytes(b"name\tnote\tsize\tyes\r\nx\tNA\t1.5\ttrue\r\ny\t\t-2\tfalse\r\n")
     table = pa.table({"name": ["x", "y"], "note": ["", None], "size": [1.5, -2.0], "yes": [True, False]})
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1)

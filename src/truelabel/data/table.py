@@ -43,8 +43,8 @@ def feature_table(
         id: the column that names each example; its values must differ.
 
     Raises:
-        TableError: for a file that cannot be read, a column that is not there or not numeric, a value that is missing or not finite, an
-            id that occurs twice, or a table without rows.
+        TableError: for a file that cannot be read, a table without rows, a column that is not there or not numeric,
+            a value that is missing or not finite, or an id that occurs twice.
 
     Example:
         >>> import pyarrow as pa
@@ -84,7 +84,7 @@ def _numbers(name: str, column: Column) -> npt.NDArray[np.float32]:
     if column.null_count:
         row = column.is_null().index(True).as_py() + 1
         raise TableError(f"column {name!r} has no value in row {row}: fill it in or drop the row")
-    values = column.cast(pa.float64(), safe=False).to_numpy()
+    values: npt.NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
         single = values.astype(np.float32)
     wrong = np.flatnonzero(~np.isfinite(single))

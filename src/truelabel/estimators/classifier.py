@@ -51,6 +51,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         precision: "32-true" or "bf16-mixed".
         folder: keep the run there: checkpoints, metrics; a killed fit goes on from it.
         verbose: show a progress bar.
+        tensorboard: with a folder, also log for TensorBoard.
         random_state: seed of everything random.
 
     Attributes:
@@ -93,6 +94,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         precision: Precision = "32-true",
         folder: str | Path | None = None,
         verbose: bool = False,
+        tensorboard: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.method = method
@@ -113,6 +115,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.precision = precision
         self.folder = folder
         self.verbose = verbose
+        self.tensorboard = tensorboard
         self.random_state = random_state
 
     classes_: NDArray[Any]
@@ -150,7 +153,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             config,
             seed,
             folder=None if self.folder is None else Path(self.folder),
-            logging=Logging(progress=self.verbose),
+            logging=Logging(progress=self.verbose, tensorboard=self.tensorboard),
         )
         learned = learn(method, job, engine)
         self.learner_, self.history_ = learned.learner, learned.history

@@ -12,7 +12,9 @@ from lightning_fabric import Fabric
 
 from truelabel.learners import Learner
 from truelabel.training import Blueprint, Engine, History, Job, Run, RunFolderError
+from truelabel.networks import build as build_network
 from truelabel.training.files import read_json, write_json
+from truelabel.training.seeds import seeded
 
 TaskName = Literal["classification", "segmentation"]
 
@@ -80,6 +82,7 @@ def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
         with tempfile.TemporaryDirectory(prefix="truelabel-") as folder:
             return learn(method, replace(job, folder=Path(folder)), engine)
     if job.folder is not None:
+        _check_network(job)
         _claim(job.folder, method, job)
     if engine.processes > 1:
         engine.run(job.config.precision, _Work(method, job))
@@ -97,6 +100,12 @@ class _Work:
 
     def __call__(self, fabric: Fabric) -> None:
         self.method.learn(Run(self.job, fabric))
+
+
+def _check_network(job: Job) -> None:
+    """Meet a network that does not fit these inputs before anything is written."""
+    with seeded(job.seed, "", "check"):
+        build_network(job.network, tuple(job.inputs.shape[1:]))
 
 
 def _claim(folder: Path, method: Method, job: Job) -> None:

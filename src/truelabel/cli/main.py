@@ -1,0 +1,45 @@
+"""The command line: one file a verb. Heavy imports wait until a verb runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from truelabel import __version__
+from truelabel.cli import data, demo, fuse, methods, predict, train
+
+app = typer.Typer(
+    name="truelabel",
+    help="Learn the truth from wrong labels: one noisy label per example, or many annotators who disagree.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("fuse")(fuse.fuse)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
+app.command("methods")(methods.methods)
+app.add_typer(data.app, name="data")
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: bool = typer.Option(False, "--version", help="Show the version and leave.")) -> None:
+    if version:
+        typer.echo(f"truelabel {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; what a user can mend is one line on standard error and a status of 1."""
+    try:
+        app()
+    except (ValueError, OSError, ArithmeticError, ImportError, RuntimeError) as error:
+        if os.environ.get("TRUELABEL_DEBUG"):
+            raise
+        message = " ".join(str(error).split()) or type(error).__name__
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(1)

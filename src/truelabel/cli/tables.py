@@ -1,0 +1,39 @@
+"""Tables in the terminal, and tables to files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def show(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, right: int | None = None) -> None:
+    """Print a table; columns from ``right`` on are numbers and stand flush right."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if right is not None and i >= right else "left")
+    for row in rows:
+        table.add_row(*(escape(str(value)) for value in row))
+    Console(soft_wrap=False).print(table)
+
+
+def write_columns(columns: Mapping[str, Any], path: Path) -> None:
+    """Columns by name to a CSV or Parquet file that appears whole or not at all."""
+    import pyarrow as pa
+
+    from truelabel.frames import write_table
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
+
+
+def check_output(path: Path) -> None:
+    """Refuse an ending that cannot be written before anything is computed."""
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"--out {path} must end in .csv or .parquet")
+    if path.is_dir():
+        raise ValueError(f"--out {path} is a folder: name a file in it")

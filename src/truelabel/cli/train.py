@@ -1,0 +1,147 @@
+"""``truelabel train``: learn from the user's own data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def train(
+    data: Annotated[Path, typer.Argument(help="Folder of images, table of features (CSV, Parquet), or .npy/.npz.")],
+    labels: Annotated[Path, typer.Argument(help="CSV or Parquet with one row a label, or a .npy matrix.")],
+    out: Annotated[Path, typer.Option(help="Run folder; a run that was stopped goes on from there.")],
+    method: Annotated[str, typer.Option(help="See `truelabel methods`.")] = "cross-entropy",
+    option: Annotated[list[str] | None, typer.Option(help="Option of the method, as name=value; may be repeated.")] = None,
+    network: Annotated[str, typer.Option(help="auto, mlp[:WIDTH], lenet-5, resnet-18, wrn-28-2, …")] = "auto",
+    example: Annotated[str | None, typer.Option(help="Label table: column of examples; guessed by default.")] = None,
+    annotator: Annotated[str | None, typer.Option(help="Label table: column of annotators; guessed by default.")] = None,
+    label: Annotated[str | None, typer.Option(help="Label table: column of labels; guessed by default.")] = None,
+    classes: Annotated[str | None, typer.Option(help="All classes in order, separated by commas.")] = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="Feature table: column that names the examples.")] = None,
+    features: Annotated[str | None, typer.Option(help="Feature table: columns to use, separated by commas.")] = None,
+    drop: Annotated[str | None, typer.Option(help="Feature table: columns to leave out.")] = None,
+    size: Annotated[str | None, typer.Option(help="Images: bring to this size, like 64 or 48x64.")] = None,
+    grey: Annotated[bool, typer.Option("--grey", help="Images: one channel.")] = False,
+    drop_unlabelled: Annotated[bool, typer.Option("--drop-unlabelled", help="Leave out examples without labels.")] = False,
+    epochs: Annotated[int, typer.Option(help="Passes over the examples.")] = 50,
+    batch_size: Annotated[int, typer.Option(help="Examples a step.")] = 128,
+    optimizer: Annotated[str, typer.Option(help="adam, adamw or sgd (Nesterov).")] = "adam",
+    learning_rate: Annotated[float, typer.Option(help="Of the network.")] = 1e-3,
+    weight_decay: Annotated[float, typer.Option(help="Of the network.")] = 0.0,
+    schedule: Annotated[str, typer.Option(help="constant, cosine or step.")] = "constant",
+    step_epochs: Annotated[str | None, typer.Option(help="Epochs at which `step` divides by ten, like 40,80.")] = None,
+    validation: Annotated[float, typer.Option(help="Share of examples held out, with their noisy labels.")] = 0.1,
+    patience: Annotated[int | None, typer.Option(help="Stop after so many epochs without improvement.")] = None,
+    select: Annotated[str, typer.Option(help="Keep the best or the last epoch.")] = "best",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    processes: Annotated[int, typer.Option(help="Data-parallel processes, one device each.")] = 1,
+    precision: Annotated[str, typer.Option(help="32-true or bf16-mixed.")] = "32-true",
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also log for TensorBoard.")] = False,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+) -> None:
+    """Learn a classifier from data and the labels that people gave; keep it in a run folder."""
+    import numpy as np
+
+    from truelabel import Annotations
+    from truelabel.cli import sources
+    from truelabel.cli.tables import show, write_columns
+    from truelabel.estimators import TrueLabelClassifier
+    from truelabel.methods import get_method
+
+    recipe = get_method(method).with_options(**_options(option or []))
+    examples = sources.example_column(labels, example)
+    columns = {"example": example, "annotator": annotator, "label": label, "classes": sources.parse_list(classes)}
+    files = None
+    if data.is_dir():
+        files = [str(name) for name in sources.read_annotations(labels, **columns).examples]
+    inputs = sources.read_inputs(
+        data,
+        id_column=id_column,
+        columns=sources.parse_list(features),
+        drop=sources.parse_list(drop),
+        size=sources.parse_size(size),
+        grey=grey,
+        files=files,
+        example_column=examples,
+    )
+    annotations: Annotations = sources.read_annotations(labels, **columns, examples=None if files else inputs.names)
+    values = inputs.values
+    if drop_unlabelled:
+        kept = np.flatnonzero(annotations.counts)
+        annotations, values = annotations.take(kept), values[kept]
+    classifier = TrueLabelClassifier(
+        recipe,
+        network,
+        epochs=epochs,
+        batch_size=batch_size,
+        optimizer=optimizer,  # type: ignore[arg-type]  # checked by TrainingConfig
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        schedule=schedule,  # type: ignore[arg-type]
+        step_epochs=_whole_numbers(step_epochs),
+        validation=validation,
+        patience=patience,
+        select=select,  # type: ignore[arg-type]
+        device=device,  # type: ignore[arg-type]
+        processes=processes,
+        precision=precision,  # type: ignore[arg-type]
+        folder=out,
+        verbose=True,
+        tensorboard=tensorboard,
+        random_state=seed,
+    )
+    classifier.fit(values, annotations)
+    classifier.save(out)
+    write_columns(
+        {
+            "example": annotations.examples[annotations.example],
+            "annotator": annotations.annotators[annotations.annotator],
+            "label": np.asarray(annotations.classes)[annotations.label],
+            "probability_right": classifier.label_quality(values, annotations),
+        },
+        out / "label_quality.csv",
+    )
+    write_columns(
+        {
+            "annotator": annotations.annotators,
+            "labels": annotations.workload,
+            "skill": classifier.annotator_skill_,
+        },
+        out / "annotators.csv",
+    )
+    history = classifier.history_
+    rows = [["epochs", len(history.rows)], ["training loss, last epoch", f"{history.rows[-1]['train_loss']:.4f}"]]
+    if history.best_epoch is not None:
+        rows.append(["best epoch", history.best_epoch])
+        rows.append(["agreement with held-out noisy labels", f"{history.best('valid_accuracy'):.1%}"])
+    rows.append(["annotator skill, lowest to highest", _range(classifier.annotator_skill_)])
+    show(["", ""], rows, title=f"{method} on {annotations}")
+    typer.echo(f"Wrote the run to {out}: model, metrics, label_quality.csv, annotators.csv")
+
+
+def _options(pairs: list[str]) -> dict[str, Any]:
+    import json
+
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise ValueError(f"--option must be name=value, got {pair!r}")
+        try:
+            options[name.replace("-", "_")] = json.loads(text)
+        except ValueError:
+            options[name.replace("-", "_")] = text
+    return options
+
+
+def _whole_numbers(text: str | None) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(",")) if text else ()
+    except ValueError:
+        raise ValueError(f"--step-epochs must be like 40,80, got {text!r}") from None
+
+
+def _range(skill: Any) -> str:
+    return f"{skill.min():.1%} to {skill.max():.1%}" if len(skill) > 1 else f"{skill[0]:.1%}"

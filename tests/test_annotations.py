@@ -121,10 +121,23 @@ def test_common_column_names_are_recognised(names: tuple[str, str, str]) -> None
 
 
 def test_a_guess_that_fails_names_the_columns() -> None:
+    with pytest.raises(TableError, match=r"no column of the table looks like the label: pass label= one of task, foo"):
+        Annotations.from_table({"task": [1], "foo": [2]})
+    twice = {"task": [8, 1, 8], "foo": [2, 2, 3], "label": [0, 0, 1]}
     with pytest.raises(
-        TableError, match=r"no column .* looks like the annotator: pass annotator= one of task, foo, label"
+        TableError, match=r"labels example 8 more than once, .* pass annotator= one of task, foo, label"
     ):
-        Annotations.from_table({"task": [1], "foo": [2], "label": [3]})
+        Annotations.from_table(twice)
+    assert Annotations.from_table(twice, annotator="foo").matrix().tolist() == [[0, -1], [0, 1]]
+
+
+def test_a_table_without_annotators_has_one_source() -> None:
+    annotations = Annotations.from_table({"image": ["b", "a"], "label": ["x", "y"]})
+    assert annotations.annotators.tolist() == [0]
+    assert annotations.matrix().tolist() == [[1], [0]]
+
+
+def test_wrong_column_names_are_told() -> None:
     with pytest.raises(TableError, match=r"has no column 'who' for annotator: it has task, worker, label"):
         Annotations.from_table(ROWS, annotator="who")
 

@@ -23,7 +23,7 @@ from truelabel.coding import (
     encode_column,
     name_array,
 )
-from truelabel.frames import Table, TableError, guess_columns, is_category, write_table
+from truelabel.frames import Table, TableError, guess_columns, is_category, listing, write_table
 from truelabel.slots import Slots, SlotTable
 from truelabel.types import MISSING
 
@@ -136,7 +136,8 @@ class Annotations:
         Args:
             source: path to CSV or Parquet, a data frame (pandas, polars, pyarrow, …), or a dict of columns.
             example: its column of examples; guessed from the common names (task, item, image, …) by default.
-            annotator: its column of annotators; guessed (worker, rater, reader, …) by default.
+            annotator: its column of annotators; guessed (worker, rater, reader, …) by default. A table without one
+                holds one label an example, from one source.
             label: its column of labels; guessed (label, answer, class, …) by default. Rows where it is empty, NA or
                 NaN name an example and an annotator but give no label.
             classes: all class names in order, or their number; by default the order of a category, else sorted.
@@ -164,7 +165,10 @@ class Annotations:
         example_codes, example_names = codes("example", examples)
         if not len(example_codes):
             raise TableError(f"{table.name} has no rows")
-        annotator_codes, annotator_names = codes("annotator", annotators)
+        if "annotator" in columns:
+            annotator_codes, annotator_names = codes("annotator", annotators)
+        else:
+            annotator_codes, annotator_names = _one_source(example_codes, example_names, table)
         label_codes, class_array = codes("label", classes)
         for what, values in (("example", example_codes), ("annotator", annotator_codes)):
             if len(values) and values.min() < 0:
@@ -376,6 +380,17 @@ class Annotations:
             f"Annotations({self.size} labels{space}, {len(self.examples)} examples, "
             f"{len(self.annotators)} annotators, {len(self.classes)} classes: {names})"
         )
+
+
+def _one_source(example: Codes, names: NDArray[Any], table: Table) -> tuple[Codes, NDArray[Any]]:
+    """Everybody is the same annotator, as long as nobody speaks twice of the same example."""
+    again = np.flatnonzero(np.bincount(example[example >= 0]) > 1)
+    if len(again):
+        raise TableError(
+            f"{table.name} labels example {names[again[0]]!s} more than once, but no column looks like the annotator: "
+            f"pass annotator= one of {listing(table.columns)}"
+        )
+    return np.zeros(len(example), np.int32), np.arange(1)
 
 
 def _stable_order(key: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

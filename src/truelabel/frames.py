@@ -197,7 +197,10 @@ def _is_ordered(field: Any) -> bool:
 
 
 def guess_columns(table: Table, given: dict[str, str | None]) -> dict[str, str]:
-    """The column for each of example, annotator and label: the one given, or one with a name that is recognised."""
+    """The column for each of example, annotator and label: the one given, or one with a name that is recognised.
+
+    A table without a column for the annotator has none in the answer: all its labels come from one source.
+    """
     columns = {}
     for what, name in given.items():
         if name is not None:
@@ -207,11 +210,12 @@ def guess_columns(table: Table, given: dict[str, str | None]) -> dict[str, str]:
             continue
         free = {_stem(column): column for column in reversed(table.columns) if column not in given.values()}
         match = next((free[alias] for alias in ALIASES[what] if alias in free), None)
-        if match is None:
+        if match is not None:
+            columns[what] = match
+        elif what != "annotator":
             raise TableError(
                 f"no column of {table.name} looks like the {what}: pass {what}= one of {listing(table.columns)}"
             )
-        columns[what] = match
     if len(set(columns.values())) < len(columns):
         raise TableError(f"one column serves twice in {table.name}: {columns}")
     return columns

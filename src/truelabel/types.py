@@ -17,7 +17,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 MISSING = -1
@@ -122,16 +121,12 @@ def mix(log_probs: Tensor, transition: Tensor) -> Tensor:
         transition: ``(..., K, K)``, ``T[true, observed]`` with rows that sum to one; broadcast against ``log_probs``.
 
     Returns:
-        ``(..., K)``, log p(ỹ|x).
+        ``(..., K)``, log p(ỹ|x), exact however small; minus infinity where no class leads to ỹ at all.
 
     Example:
         >>> import torch
         >>> T = torch.tensor([[0.9, 0.1], [0.2, 0.8]])
-        >>> mix(torch.tensor([1.0, 0.0]).log(), T).exp()
+        >>> mix(torch.tensor([0.0, -1e4]), T).exp()
         tensor([0.9000, 0.1000])
     """
-    # A shift by the maximum keeps exp finite; a product of probabilities is exact enough and far cheaper than
-    # a log-sum-exp over K x K terms.
-    top = log_probs.amax(-1, keepdim=True).detach()
-    mixed = ((log_probs - top).exp().unsqueeze(-2) @ transition).squeeze(-2)
-    return mixed.clamp_min(torch.finfo(mixed.dtype).tiny).log() + top
+    return (log_probs.unsqueeze(-1) + transition.log()).logsumexp(-2)

@@ -123,10 +123,12 @@ def test_the_same_seed_gives_the_same_weights(method: Method, trained: Trained) 
     assert_equal(weights(again), weights(trained(method)))
 
 
-def test_another_seed_gives_other_weights(method: Method, trained: Trained) -> None:
-    other, first = weights(learn(method, job(seed=1), CPU)), weights(trained(method))
-    assert other.keys() == first.keys()
-    assert any(not torch.equal(other[name], first[name]) for name in first)
+def test_another_seed_starts_elsewhere(method: Method) -> None:
+    # With steps this small the weights stay where they started.
+    still = replace(CONFIG, learning_rate=1e-9)
+    first, other = (weights(learn(method, replace(job(seed), config=still), CPU)) for seed in (0, 1))
+    assert first.keys() == other.keys()
+    assert any(not torch.allclose(first[name], other[name], atol=1e-3) for name in first)
 
 
 def test_a_finished_run_is_loaded_instead_of_repeated(method: Method, trained: Trained, tmp_path: Path) -> None:

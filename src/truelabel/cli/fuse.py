@@ -22,7 +22,7 @@ def fuse(
     """Fuse the labels of many annotators into one consensus, and tell how good each annotator is."""
     import numpy as np
 
-    from truelabel.cli.sources import parse_list, read_annotations
+    from truelabel.cli.sources import LabelColumns, parse_list
     from truelabel.cli.tables import show, write_columns
     from truelabel.coding import name_array
     from truelabel.fusion import majority_vote
@@ -31,9 +31,7 @@ def fuse(
         raise ValueError(f"there is no fusion {method!r}: choose from majority-vote")
     if file_format not in ("csv", "parquet"):
         raise ValueError(f"--format must be csv or parquet, got {file_format!r}")
-    annotations = read_annotations(
-        labels, example=example, annotator=annotator, label=label, classes=parse_list(classes)
-    )
+    annotations = LabelColumns(example, annotator, label, parse_list(classes)).annotations(labels)
     annotations.check_trainable()
     fused = majority_vote(annotations, seed=seed)
     names = name_array(annotations.classes)

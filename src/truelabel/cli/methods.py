@@ -8,7 +8,9 @@ import typer
 
 
 def methods(
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable, with every option and its default.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Machine-readable, with every option and its default.")
+    ] = False,
 ) -> None:
     """List the methods: name, what it does, task, where it comes from."""
     import json

@@ -12,13 +12,13 @@ def predict(
     run: Annotated[Path, typer.Argument(help="Run folder that `truelabel train` wrote.")],
     data: Annotated[Path, typer.Argument(help="Folder of images, table of features, or .npy/.npz.")],
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")],
-    id_column: Annotated[str | None, typer.Option("--id", help="Feature table: column that names the examples.")] = None,
-    features: Annotated[str | None, typer.Option(help="Feature table: columns to use, separated by commas.")] = None,
-    drop: Annotated[str | None, typer.Option(help="Feature table: columns to leave out.")] = None,
-    size: Annotated[str | None, typer.Option(help="Images: bring to this size, like 64 or 48x64.")] = None,
-    grey: Annotated[bool, typer.Option("--grey", help="Images: one channel.")] = False,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Feature table: column that names the examples; as in training.")
+    ] = None,
 ) -> None:
     """Write the most probable true class of each example, and the probability of every class."""
+    from dataclasses import replace
+
     from truelabel.cli import sources
     from truelabel.cli.tables import check_output, write_columns
     from truelabel.coding import name_array
@@ -26,14 +26,8 @@ def predict(
 
     check_output(out)
     classifier = TrueLabelClassifier.load(run)
-    inputs = sources.read_inputs(
-        data,
-        id_column=id_column,
-        columns=sources.parse_list(features),
-        drop=sources.parse_list(drop),
-        size=sources.parse_size(size),
-        grey=grey,
-    )
+    reading = sources.Reading.load(run)
+    inputs = replace(reading, id_column=id_column or reading.id_column).inputs(data)
     probs = classifier.predict_proba(inputs.values)
     best = probs.argmax(-1)
     table = {"example": name_array(inputs.names), "label": classifier.classes_[best], "probability": probs.max(-1)}

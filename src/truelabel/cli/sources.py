@@ -2,103 +2,162 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from truelabel import Annotations
 
 ARRAYS = (".npy", ".npz")
+RECORD = "inputs.json"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How inputs are read; a run keeps it, so that new data are read alike.
+
+    Attributes:
+        columns: features of a table; all columns but the id and ``drop`` if None.
+        drop: columns of a table to leave out.
+        id_column: column of a table that names its examples; row numbers if None.
+        size: height and width that images are brought to; as they are if None.
+        grey: images with one channel.
+    """
+
+    columns: list[str] | None = None
+    drop: tuple[str, ...] = ()
+    id_column: str | None = None
+    size: tuple[int, int] | None = None
+    grey: bool = False
+
+    def inputs(self, source: Path, files: list[str] | None = None) -> Inputs:
+        """Read a folder of images, an array file or a table of features.
+
+        Args:
+            source: what the user named.
+            files: images of a folder, in this order; all of them by default.
+        """
+        from truelabel.data import feature_table, image_folder, list_images, load_array
+
+        if source.is_dir():
+            names = list_images(source) if files is None else files
+            if not names:
+                raise ValueError(f"{source} holds no images")
+            images = image_folder(source, names, size=self.size, mode="L" if self.grey else "RGB")
+            height, width = images.shape[2:]
+            return Inputs(images, list(names), replace(self, size=(height, width)))
+        if not source.exists():
+            raise FileNotFoundError(f"there is no file or folder {source}")
+        if source.suffix.lower() in ARRAYS:
+            values = _checked(load_array(source), source)
+            return Inputs(values, list(range(len(values))), self)
+        features = feature_table(source, columns=self.columns, drop=self.drop, id=self.id_column)
+        return Inputs(features.inputs, list(features.ids), replace(self, columns=list(features.columns), drop=()))
+
+    def save(self, run: Path) -> None:
+        """Keep it in a run folder."""
+        from truelabel.training.files import write_json
+
+        write_json(run / RECORD, asdict(self))
+
+    @classmethod
+    def load(cls, run: Path) -> Reading:
+        """As it was kept in a run folder; the default if the run was not trained from files."""
+        from truelabel.training.files import read_json
+
+        if not (run / RECORD).exists():
+            return cls()
+        note = read_json(run / RECORD)
+        size = None if note["size"] is None else (note["size"][0], note["size"][1])
+        return cls(**{**note, "drop": tuple(note["drop"]), "size": size})
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a network sees, and what each example is called.
+    """What a network sees, what each example is called, and how it was read.
 
     Attributes:
         values: ``(N, ...)``.
         names: ``(N,)``.
+        reading: with everything filled in that the data told.
     """
 
     values: NDArray[Any]
     names: list[Any]
+    reading: Reading
 
 
-def read_inputs(
-    source: Path,
-    *,
-    id_column: str | None = None,
-    columns: list[str] | None = None,
-    drop: list[str] | None = None,
-    size: tuple[int, int] | None = None,
-    grey: bool = False,
-    files: list[str] | None = None,
-    example_column: str | None = None,
-) -> Inputs:
-    """Inputs from a folder of images, an array file or a table of features.
+@dataclass(frozen=True)
+class LabelColumns:
+    """How labels are read from a long table.
 
-    Args:
-        source: what the user named.
-        id_column: column of a table that names its examples.
-        columns: features to use; all other columns of a table by default.
-        drop: columns of a table to leave out.
-        size: height and width that images are brought to.
-        grey: one channel instead of three.
-        files: images of a folder to read, in this order; all of them by default.
-        example_column: a column of this name in a feature table names its examples, unless ``id_column`` does.
+    Attributes:
+        example: column; guessed if None. The same for ``annotator`` and ``label``.
+        annotator: column.
+        label: column.
+        classes: all classes in order; those found, sorted, if None.
     """
-    from truelabel.data import feature_table, image_folder, list_images, load_array
 
-    if source.is_dir():
-        names = files if files is not None else list_images(source)
-        return Inputs(image_folder(source, names, size=size, mode="L" if grey else "RGB"), list(names))
-    if not source.exists():
-        raise FileNotFoundError(f"there is no file or folder {source}")
-    if source.suffix.lower() in ARRAYS:
-        values = load_array(source)
-        return Inputs(_finite(values, source), list(range(len(values))))
-    if id_column is None and example_column is not None:
-        from truelabel.frames import Table
+    example: str | None = None
+    annotator: str | None = None
+    label: str | None = None
+    classes: list[str] | None = None
 
-        id_column = example_column if example_column in Table(source).columns else None
-    features = feature_table(source, columns=columns, drop=drop or (), id=id_column)
-    return Inputs(features.inputs, list(features.ids))
+    def annotations(self, source: Path, examples: list[Any] | None = None) -> Annotations:
+        """Read a long table, or a matrix from an array file.
 
+        Args:
+            source: what the user named.
+            examples: all examples in order.
+        """
+        from truelabel import Annotations
+        from truelabel.data import load_array
 
-def read_annotations(
-    source: Path,
-    *,
-    example: str | None = None,
-    annotator: str | None = None,
-    label: str | None = None,
-    classes: list[str] | None = None,
-    examples: list[Any] | None = None,
-) -> Annotations:
-    """Annotations from a long table, or from a matrix in an array file."""
-    from truelabel import Annotations
-    from truelabel.data import load_array
-
-    if source.suffix.lower() in ARRAYS:
+        if source.suffix.lower() not in ARRAYS:
+            return Annotations.from_table(
+                source,
+                example=self.example,
+                annotator=self.annotator,
+                label=self.label,
+                classes=self.classes,
+                examples=examples,
+            )
         matrix = load_array(source)
         if matrix.ndim == 1:
-            return Annotations.from_labels(matrix, classes=classes)
-        return Annotations.from_matrix(matrix, classes=classes)
-    return Annotations.from_table(
-        source, example=example, annotator=annotator, label=label, classes=classes, examples=examples
-    )
+            return Annotations.from_labels(matrix, classes=self.classes)
+        return Annotations.from_matrix(matrix, classes=self.classes)
+
+    def example_column(self, source: Path) -> str | None:
+        """The column that names examples; None for array files."""
+        from truelabel.frames import Table, guess_columns
+
+        if source.suffix.lower() in ARRAYS:
+            return None
+        return guess_columns(Table(source), {"example": self.example})["example"]
 
 
-def example_column(source: Path, given: str | None) -> str | None:
-    """The column of a label table that names examples; None for array files."""
-    from truelabel.frames import Table, guess_columns
+def read_pair(data: Path, labels: Path, reading: Reading, columns: LabelColumns) -> tuple[Inputs, Annotations]:
+    """Inputs and annotations of the same examples in the same order.
 
-    if source.suffix.lower() in ARRAYS:
-        return None
-    return guess_columns(Table(source), {"example": given})["example"]
+    Images are those that the labels name. Rows of a feature table are named by ``reading.id_column``, or by a column of
+    the same name as the one that names examples in the labels, or else by their number from 0, as rows of arrays are.
+    """
+    if data.is_dir():
+        annotations = columns.annotations(labels)
+        return reading.inputs(data, [str(name) for name in annotations.examples]), annotations
+    if reading.id_column is None and data.is_file() and data.suffix.lower() not in ARRAYS:
+        from truelabel.frames import Table
+
+        shared = columns.example_column(labels)
+        reading = replace(reading, id_column=shared if shared in Table(data).columns else None)
+    inputs = reading.inputs(data)
+    annotations = columns.annotations(labels, inputs.names)
+    if len(annotations.examples) != len(inputs.values):
+        raise ValueError(f"{labels} has {len(annotations.examples)} rows, but {data} has {len(inputs.values)} examples")
+    return inputs, annotations
 
 
 def parse_size(text: str | None) -> tuple[int, int] | None:
@@ -116,11 +175,13 @@ def parse_list(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _finite(values: NDArray[np.generic], source: Path) -> NDArray[Any]:
+def _checked(values: NDArray[Any], source: Path) -> NDArray[Any]:
     import numpy as np
 
     if values.ndim < 2 or not len(values):
         raise ValueError(f"{source} must hold (examples, ...), got shape {values.shape}")
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{source} must hold numbers, got {values.dtype}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int((~np.isfinite(values)).reshape(len(values), -1).any(-1).argmax())
         raise ValueError(f"{source} contains NaN or infinity in row {row + 1}: remove or fill it")

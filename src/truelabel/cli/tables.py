@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 
-def show(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, right: int | None = None) -> None:
+def show(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, right: int | None = None
+) -> None:
     """Print a table; columns from ``right`` on are numbers and stand flush right."""
     from rich.console import Console
     from rich.markup import escape

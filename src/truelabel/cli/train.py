@@ -13,18 +13,26 @@ def train(
     labels: Annotated[Path, typer.Argument(help="CSV or Parquet with one row a label, or a .npy matrix.")],
     out: Annotated[Path, typer.Option(help="Run folder; a run that was stopped goes on from there.")],
     method: Annotated[str, typer.Option(help="See `truelabel methods`.")] = "cross-entropy",
-    option: Annotated[list[str] | None, typer.Option(help="Option of the method, as name=value; may be repeated.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Option of the method, as name=value; may be repeated.")
+    ] = None,
     network: Annotated[str, typer.Option(help="auto, mlp[:WIDTH], lenet-5, resnet-18, wrn-28-2, …")] = "auto",
     example: Annotated[str | None, typer.Option(help="Label table: column of examples; guessed by default.")] = None,
-    annotator: Annotated[str | None, typer.Option(help="Label table: column of annotators; guessed by default.")] = None,
+    annotator: Annotated[
+        str | None, typer.Option(help="Label table: column of annotators; guessed by default.")
+    ] = None,
     label: Annotated[str | None, typer.Option(help="Label table: column of labels; guessed by default.")] = None,
     classes: Annotated[str | None, typer.Option(help="All classes in order, separated by commas.")] = None,
-    id_column: Annotated[str | None, typer.Option("--id", help="Feature table: column that names the examples.")] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Feature table: column that names the examples.")
+    ] = None,
     features: Annotated[str | None, typer.Option(help="Feature table: columns to use, separated by commas.")] = None,
     drop: Annotated[str | None, typer.Option(help="Feature table: columns to leave out.")] = None,
     size: Annotated[str | None, typer.Option(help="Images: bring to this size, like 64 or 48x64.")] = None,
     grey: Annotated[bool, typer.Option("--grey", help="Images: one channel.")] = False,
-    drop_unlabelled: Annotated[bool, typer.Option("--drop-unlabelled", help="Leave out examples without labels.")] = False,
+    drop_unlabelled: Annotated[
+        bool, typer.Option("--drop-unlabelled", help="Leave out examples without labels.")
+    ] = False,
     epochs: Annotated[int, typer.Option(help="Passes over the examples.")] = 50,
     batch_size: Annotated[int, typer.Option(help="Examples a step.")] = 128,
     optimizer: Annotated[str, typer.Option(help="adam, adamw or sgd (Nesterov).")] = "adam",
@@ -44,29 +52,21 @@ def train(
     """Learn a classifier from data and the labels that people gave; keep it in a run folder."""
     import numpy as np
 
-    from truelabel import Annotations
     from truelabel.cli import sources
     from truelabel.cli.tables import show, write_columns
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.methods import get_method
 
     recipe = get_method(method).with_options(**_options(option or []))
-    examples = sources.example_column(labels, example)
-    columns = {"example": example, "annotator": annotator, "label": label, "classes": sources.parse_list(classes)}
-    files = None
-    if data.is_dir():
-        files = [str(name) for name in sources.read_annotations(labels, **columns).examples]
-    inputs = sources.read_inputs(
-        data,
-        id_column=id_column,
-        columns=sources.parse_list(features),
-        drop=sources.parse_list(drop),
-        size=sources.parse_size(size),
-        grey=grey,
-        files=files,
-        example_column=examples,
+    reading = sources.Reading(
+        sources.parse_list(features),
+        tuple(sources.parse_list(drop) or ()),
+        id_column,
+        sources.parse_size(size),
+        grey,
     )
-    annotations: Annotations = sources.read_annotations(labels, **columns, examples=None if files else inputs.names)
+    columns = sources.LabelColumns(example, annotator, label, sources.parse_list(classes))
+    inputs, annotations = sources.read_pair(data, labels, reading, columns)
     values = inputs.values
     if drop_unlabelled:
         kept = np.flatnonzero(annotations.counts)
@@ -94,11 +94,12 @@ def train(
     )
     classifier.fit(values, annotations)
     classifier.save(out)
+    inputs.reading.save(out)
     write_columns(
         {
             "example": annotations.examples[annotations.example],
             "annotator": annotations.annotators[annotations.annotator],
-            "label": np.asarray(annotations.classes)[annotations.label],
+            "label": classifier.classes_[annotations.label],
             "probability_right": classifier.label_quality(values, annotations),
         },
         out / "label_quality.csv",
@@ -112,7 +113,10 @@ def train(
         out / "annotators.csv",
     )
     history = classifier.history_
-    rows = [["epochs", len(history.rows)], ["training loss, last epoch", f"{history.rows[-1]['train_loss']:.4f}"]]
+    rows: list[list[Any]] = [
+        ["epochs", len(history.rows)],
+        ["training loss, last epoch", f"{history.rows[-1]['train_loss']:.4f}"],
+    ]
     if history.best_epoch is not None:
         rows.append(["best epoch", history.best_epoch])
         rows.append(["agreement with held-out noisy labels", f"{history.best('valid_accuracy'):.1%}"])

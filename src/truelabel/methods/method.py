@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 from lightning_fabric import Fabric
 
 from truelabel.learners import Learner
-from truelabel.training import Blueprint, Engine, History, Job, Run, RunFolderError
 from truelabel.networks import build as build_network
+from truelabel.training import Blueprint, Engine, History, Job, Run, RunFolderError
 from truelabel.training.files import read_json, write_json
 from truelabel.training.seeds import seeded
 

@@ -1,0 +1,118 @@
+"""``truelabel demo``: the whole story in a minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from truelabel.data import Dataset
+
+FLIPPERS = (0.3, 0.45, 0.6)
+HAMMERS = (0.2, 0.9)
+TRAINING = 1200
+TRUTH = "true labels (upper bound)"
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for labels, runs and results.")] = Path("truelabel-demo"),
+    seeds: Annotated[int, typer.Option(help="How often to repeat it, with other annotators and another split.")] = 3,
+    epochs: Annotated[int, typer.Option(help="Passes over the training images.")] = 40,
+) -> None:
+    """Simulate five unequal annotators on handwritten digits, learn from what they say, score on the truth."""
+    import numpy as np
+    import torch
+
+    from truelabel.cli.tables import show
+    from truelabel.data import digits
+    from truelabel.methods import METHODS
+    from truelabel.training.files import write_json
+
+    if seeds < 1:
+        raise ValueError(f"--seeds must be at least 1, got {seeds}")
+    # On two cores, more threads than one slow these small networks down.
+    torch.set_num_threads(1)
+    data = digits()
+    typer.echo(
+        f"{len(data)} images of handwritten digits: {TRAINING} to train on, {len(data) - TRAINING} to score on the truth.\n"
+        "Five simulated annotators give each training image one to three labels: three flippers,\n"
+        f"who mistake each digit for one other (right {_percents(FLIPPERS)} of the time),\n"
+        f"and two hammer-spammers, who name any digit when they err ({_percents(HAMMERS)}).\n"
+    )
+    repeats = [_repeat(data, seed, epochs, out / f"seed-{seed}") for seed in range(seeds)]
+    rows = [
+        ["labels as given", _spread([r["given"] for r in repeats]), ""],
+        ["majority vote of the labels", _spread([r["vote"] for r in repeats]), ""],
+    ]
+    rows += [
+        [f"network, {name}", "", _spread([r["methods"][name]["test_accuracy"] for r in repeats])]
+        for name in sorted(METHODS, key="majority-vote".__ne__)
+    ]
+    rows.append([f"network, {TRUTH}", "", _spread([r["methods"][TRUTH]["test_accuracy"] for r in repeats])])
+    show(["", "labels right", "test accuracy"], rows, title=f"Mean ± standard deviation of {seeds} repeats", right=1)
+    skills = np.array([r["skills"] for r in repeats])
+    kinds = [*(f"flipper {p:.0%}" for p in FLIPPERS), *(f"hammer-spammer {p:.0%}" for p in HAMMERS)]
+    typer.echo()
+    show(
+        ["annotator", "truly right", "estimated without the truth"],
+        [[kind, f"{t:.1%}", f"{e:.1%}"] for kind, (t, e) in zip(kinds, skills.mean(0), strict=True)],
+        title="Whom to trust, by cross-entropy",
+        right=1,
+    )
+    write_json(out / "results.json", {"epochs": epochs, "repeats": repeats})
+    typer.echo(f"\nLabels, runs and results are in {out}. Try: truelabel fuse {out / 'seed-0' / 'labels.csv'}")
+
+
+def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, Any]:
+    """One split, one draw of annotators, every method on the same labels."""
+    import numpy as np
+    import torch
+
+    from truelabel import Annotations, TrueLabelClassifier
+    from truelabel.corruption import ConfusedAnnotators, hammer_spammers, pairwise_flippers
+    from truelabel.fusion import majority_vote
+    from truelabel.methods import METHODS
+
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(data), generator=generator).numpy()
+    train, test = data.take(order[:TRAINING]), data.take(order[TRAINING:])
+    confusion = torch.cat([pairwise_flippers(10, FLIPPERS, generator), hammer_spammers(10, HAMMERS)])
+    annotators = ConfusedAnnotators(confusion, labels_per_example=(1, 3))
+    annotations = annotators(torch.from_numpy(train.labels), None, generator)
+    folder.mkdir(parents=True, exist_ok=True)
+    annotations.to_table(folder / "labels.csv")
+    right = annotations.label == train.labels[annotations.example]
+    jobs = [(name, name, annotations) for name in METHODS]
+    jobs.append((TRUTH, "cross-entropy", Annotations.from_labels(train.labels)))
+    methods, skills = {}, np.zeros(len(annotations.annotators))
+    for title, method, labels in jobs:
+        run = folder / ("true-labels" if title != method else method)
+        classifier = TrueLabelClassifier(method, "mlp", epochs=epochs, device="cpu", folder=run, random_state=seed)
+        classifier.fit(_flat(train), labels)
+        classifier.save(run)
+        methods[title] = {"test_accuracy": float((classifier.predict(_flat(test)) == test.labels).mean())}
+        skills = classifier.annotator_skill_ if title == "cross-entropy" else skills
+    truly = np.bincount(annotations.annotator, weights=right) / annotations.workload
+    return {
+        "seed": seed,
+        "given": float(right.mean()),
+        "vote": float((majority_vote(annotations, seed=seed).labels == train.labels).mean()),
+        "methods": methods,
+        "skills": np.stack([truly, skills], -1).tolist(),
+    }
+
+
+def _flat(data: Dataset) -> Any:
+    return data.scaled().reshape(len(data), -1)
+
+
+def _spread(values: list[float]) -> str:
+    import numpy as np
+
+    return f"{np.mean(values):.1%} ± {np.std(values, ddof=1):.1%}" if len(values) > 1 else f"{values[0]:.1%}"
+
+
+def _percents(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:.0%}" for value in values[:-1]) + f" and {values[-1]:.0%}"

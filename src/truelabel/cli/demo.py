@@ -36,7 +36,7 @@ def demo(
     torch.set_num_threads(1)
     data = digits()
     typer.echo(
-        f"{len(data)} images of handwritten digits: {TRAINING} to train on, {len(data) - TRAINING} to score on the truth.\n"
+        f"{len(data)} images of digits: {TRAINING} to train on, {len(data) - TRAINING} to score on the truth.\n"
         "Five simulated annotators give each training image one to three labels: three flippers,\n"
         f"who mistake each digit for one other (right {_percents(FLIPPERS)} of the time),\n"
         f"and two hammer-spammers, who name any digit when they err ({_percents(HAMMERS)}).\n"

@@ -226,7 +226,7 @@ class Annotations:
         known = len(classes) if named and not isinstance(classes, int | None) else classes
         codes, found = encode_array(values[pixels], "label", known, rows=np.nonzero(pixels)[0])
         found = name_array(classes) if named and not isinstance(classes, int | None) else found
-        label = np.full(values.shape, MISSING, _label_type(len(found)))
+        label = np.full(values.shape, MISSING, label_type(len(found)))
         label[pixels] = codes
         example, annotator = np.nonzero(pixels.reshape(*values.shape[:2], -1).any(-1))
         return cls._sorted(
@@ -259,7 +259,7 @@ class Annotations:
         return cls(
             example.astype(np.int32, copy=False),
             annotator.astype(np.int32, copy=False),
-            label.astype(_label_type(len(classes)), copy=False),
+            label.astype(label_type(len(classes)), copy=False),
             examples,
             annotators,
             classes,
@@ -439,5 +439,6 @@ def _show(names: NDArray[Any], which: NDArray[np.int64]) -> str:
     return f"{names[which[0]]!s} (row {which[0] + 1}){rest}"
 
 
-def _label_type(classes: int) -> type[np.signedinteger[Any]]:
+def label_type(classes: int) -> type[np.signedinteger[Any]]:
+    """The smallest integer type that holds this many classes and -1."""
     return np.int16 if classes <= np.iinfo(np.int16).max else np.int32

@@ -17,7 +17,7 @@ from truelabel.annotations import Annotations
 from truelabel.learners import Learner
 from truelabel.methods import METHODS, Learned, Method, get_method, learn
 from truelabel.methods.method import TaskName
-from truelabel.training import Engine, Job, RunFolderError, TrainingConfig, clean_probs
+from truelabel.training import Blueprint, Engine, Job, RunFolderError, TrainingConfig, clean_probs
 from truelabel.types import MISSING
 
 EXAMPLES, CLASSES, ANNOTATORS = 60, 3, 4
@@ -151,6 +151,15 @@ def test_a_finished_run_is_loaded_instead_of_repeated(method: Method, trained: T
     assert_answers(second, points()[0], (EXAMPLES,))
     with pytest.raises(RunFolderError, match="seed"):
         learn(method, replace(wanted, seed=1), CPU)
+
+
+def test_a_learner_is_rebuilt_from_its_plan(method: Method, trained: Trained) -> None:
+    learned, inputs = trained(method), torch.from_numpy(points()[0])
+    rebuilt = method.learner(Blueprint("mlp:16", (5,), CLASSES, ANNOTATORS))
+    untrained = clean_probs(rebuilt, inputs)
+    rebuilt.load_state_dict(learned.learner.state_dict())
+    assert torch.equal(clean_probs(rebuilt, inputs), clean_probs(learned.learner, inputs))
+    assert not torch.equal(clean_probs(rebuilt, inputs), untrained)
 
 
 def test_labels_may_be_missing(method: Method) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from truelabel.annotations import Annotations
+from truelabel.annotations import Annotations, label_type
 
 
 @runtime_checkable
@@ -51,16 +51,21 @@ class ConfusedAnnotators:
         low, high = (annotators, annotators) if labels_per_example is None else labels_per_example
         if not 1 <= low <= high <= annotators:
             raise ValueError(f"labels_per_example must lie in 1..{annotators}, got {labels_per_example}")
-        self.confusion = confusion.double()
+        self.confusion = confusion.double() / confusion.double().sum(-1, keepdim=True)
         self.labels_per_example = (low, high)
 
     def __call__(self, labels: Tensor, inputs: Tensor | None, generator: torch.Generator) -> Annotations:
         annotators, classes = self.confusion.shape[:2]
-        if labels.dim() != 1 or bool((labels < 0).any()) or bool((labels >= classes).any()):
+        if (
+            labels.dim() != 1
+            or labels.is_floating_point()
+            or bool((labels < 0).any())
+            or bool((labels >= classes).any())
+        ):
             raise ValueError(f"labels must be (N,) integers in 0..{classes - 1}")
         n, (low, high) = len(labels), self.labels_per_example
         count = torch.randint(low, high + 1, (n, 1), generator=generator)
-        lots = torch.rand(n, annotators, generator=generator).argsort(-1).argsort(-1)
+        lots = torch.rand(n, annotators, generator=generator).argsort(-1)
         example, annotator = (lots < count).nonzero(as_tuple=True)
         cumulative = self.confusion.cumsum(-1)[annotator, labels[example]]
         draw = torch.rand(len(example), 1, generator=generator, dtype=torch.double)
@@ -69,7 +74,7 @@ class ConfusedAnnotators:
         return Annotations(
             example.numpy().astype(np.int32),
             annotator.numpy().astype(np.int32),
-            observed.numpy().astype(np.int16),
+            observed.numpy().astype(label_type(classes)),
             np.arange(n),
             np.arange(annotators),
             tuple(range(classes)),

@@ -44,7 +44,7 @@ def from_logits(loss: Loss, logits: Tensor, labels: Tensor) -> Tensor:
     if labels.shape == logits.shape and labels.is_floating_point():
         soft, hard = labels.unsqueeze(-2), torch.zeros(units, dtype=torch.long, device=logits.device)
     elif labels.shape == units and not labels.is_floating_point():
-        soft, hard = None, labels
+        soft, hard = None, labels.long()
     else:
         raise ValueError(
             f"labels must be integers {tuple(units)} or floats {tuple(logits.shape)}, "

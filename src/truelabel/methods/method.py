@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from lightning_fabric import Fabric
+from numpy.typing import NDArray
 
 from truelabel.learners import Learner
 from truelabel.networks import build as build_network
@@ -82,7 +86,7 @@ def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
         with tempfile.TemporaryDirectory(prefix="truelabel-") as folder:
             return learn(method, replace(job, folder=Path(folder)), engine)
     if job.folder is not None:
-        _check_network(job)
+        _check(job)
         _claim(job.folder, method, job)
     if engine.processes > 1:
         engine.run(job.config.precision, _Work(method, job))
@@ -102,10 +106,20 @@ class _Work:
         self.method.learn(Run(self.job, fabric))
 
 
-def _check_network(job: Job) -> None:
-    """Meet a network that does not fit these inputs before anything is written."""
+def _check(job: Job) -> None:
+    """Meet labels or a network that do not fit these inputs before anything is written."""
+    if len(job.inputs) != len(job.annotations.examples):
+        raise ValueError(f"there are {len(job.inputs)} inputs, but labels for {len(job.annotations.examples)} examples")
     with seeded(job.seed, "", "check"):
         build_network(job.network, tuple(job.inputs.shape[1:]))
+
+
+def _fingerprint(*arrays: NDArray[Any]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:16]
 
 
 def _claim(folder: Path, method: Method, job: Job) -> None:
@@ -119,7 +133,10 @@ def _claim(folder: Path, method: Method, job: Job) -> None:
         "labels": job.annotations.size,
         "annotators": len(job.annotations.annotators),
         "classes": list(job.annotations.classes),
+        "inputs": _fingerprint(job.inputs),
+        "said": _fingerprint(job.annotations.example, job.annotations.annotator, job.annotations.label),
     }
+    ours = json.loads(json.dumps(ours))
     path = folder / "run.json"
     if not path.exists():
         write_json(path, ours)

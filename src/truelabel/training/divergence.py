@@ -28,7 +28,7 @@ class FiniteWatch:
     def see(self, loss: StepLoss) -> None:
         """Note one step."""
         bad = ~torch.stack([loss.finite_losses, loss.finite_penalty])
-        self.first = torch.where((self.first < 0) & bad, self.step, self.first)
+        self.first.copy_(torch.where((self.first < 0) & bad, self.step, self.first))
         self.step += 1
 
     def check(self, fabric: Fabric, epoch: int, data: TrainingSet, learning_rate: float) -> None:

@@ -28,9 +28,12 @@ def build_optimizer(learner: Learner, config: TrainingConfig, device: torch.devi
         group["lr"] = torch.tensor(group["base"], device=device) if on_gpu else group["base"]
     if config.optimizer == "sgd":
         nesterov = config.momentum > 0
-        return torch.optim.SGD(described, lr=config.learning_rate, momentum=config.momentum, nesterov=nesterov)
+        # Unfused, SGD would ask the device for the value of a learning rate that is a tensor.
+        return torch.optim.SGD(
+            described, lr=config.learning_rate, momentum=config.momentum, nesterov=nesterov, fused=on_gpu or None
+        )
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
-    return kind(described, lr=config.learning_rate, capturable=on_gpu)
+    return kind(described, lr=config.learning_rate, capturable=on_gpu, fused=on_gpu or None)
 
 
 def learning_rate_factor(config: TrainingConfig, epoch: int) -> float:

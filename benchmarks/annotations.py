@@ -99,9 +99,8 @@ def main() -> None:
             assert ours["labels"] == theirs["labels"]
             for name, result in (("truelabel", ours), ("pandas by hand", theirs)):
                 print(f"{kind:9} {name:15} {result['seconds']:6.2f} s  {result['peak_mib']:6.0f} MiB, imports included")
-            print(
-                f"{kind:9} {'ratio':15} {theirs['seconds'] / ours['seconds']:6.2f}x {theirs['peak_mib'] / ours['peak_mib']:6.2f}x"
-            )
+            faster, smaller = (theirs[key] / ours[key] for key in ("seconds", "peak_mib"))
+            print(f"{kind:9} {'ratio':15} {faster:6.2f}x {smaller:7.2f}x")
 
 
 if __name__ == "__main__":

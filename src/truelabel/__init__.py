@@ -10,7 +10,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truelabel import corruption, data, fusion, learners, losses, methods, networks, noise, selection, transforms
+    from truelabel import (
+        corruption,
+        data,
+        fusion,
+        learners,
+        losses,
+        methods,
+        metrics,
+        networks,
+        noise,
+        selection,
+        transforms,
+    )
     from truelabel.annotations import Annotations
     from truelabel.estimators import TrueLabelClassifier
 
@@ -26,6 +38,7 @@ __all__ = [
     "learners",
     "losses",
     "methods",
+    "metrics",
     "networks",
     "noise",
     "selection",

@@ -344,6 +344,10 @@ class Annotations:
         position[active] = np.arange(len(active), dtype=np.int32)
         return replace(self, annotator=position[self.annotator], annotators=self.annotators[active])
 
+    def labelled(self) -> Annotations:
+        """The examples that have labels, and the annotators who gave them."""
+        return self.take(np.flatnonzero(self.counts)).without_silent_annotators()
+
     def check_trainable(self) -> None:
         """Raise a one-line :class:`LabelError` if no classifier can be learned from these labels."""
         if not self.size:
@@ -352,13 +356,13 @@ class Annotations:
         if len(silent):
             raise LabelError(
                 f"example {_show(self.examples, silent)} without labels: "
-                "label them, or leave them out (Annotations.take, or --drop-unlabelled)"
+                "label them, or leave them out (Annotations.labelled(), --drop-unlabelled)"
             )
         idle = np.flatnonzero(self.workload == 0)
         if len(idle):
             raise LabelError(
                 f"annotator {_show(self.annotators, idle)} without labels: "
-                "call without_silent_annotators(), or name only those who labelled"
+                "leave them out (Annotations.without_silent_annotators(), --drop-unlabelled)"
             )
         present = np.unique(self.label[self.label >= 0])
         if len(present) < 2:

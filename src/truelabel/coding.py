@@ -126,7 +126,7 @@ def dense_values(matrix: Any, missing: Name | None) -> tuple[NDArray[Any], NDArr
             raise LabelError("the rows of matrix differ in length")
         values = np.array([list(row) for row in rows], object)
     if values.dtype.kind == "O":
-        given = np.array([not _is_missing(v, missing) for v in values.ravel()], bool).reshape(values.shape)
+        given = np.array([not is_missing(v, missing) for v in values.ravel()], bool).reshape(values.shape)
         values = _narrow(values, given)
     elif values.dtype.kind == "f":
         given = ~np.isnan(values)
@@ -149,7 +149,8 @@ def _narrow(values: NDArray[Any], given: NDArray[np.bool_]) -> NDArray[Any]:
     return values
 
 
-def _is_missing(value: Any, missing: Name | None) -> bool:
+def is_missing(value: Any, missing: Name | None) -> bool:
+    """Whether a value is None, NaN, NA or the one that the user says means missing."""
     # pandas' NA is neither equal nor unequal to itself: it refuses to become a truth value.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True

@@ -17,15 +17,32 @@ import torch
 from torch import Tensor, nn
 
 from truelabel.annotations import Annotations
-from truelabel.corruption import ConfusedAnnotators, Corruption, hammer_spammers, pairwise_flippers, symmetric
+from truelabel.corruption import (
+    ConfusedAnnotators,
+    Corruption,
+    InstanceDependent,
+    asymmetric,
+    class_dependent,
+    hammer_spammers,
+    pairwise_flippers,
+    symmetric,
+)
 from truelabel.fusion import Fused, majority_vote
 from truelabel.learners import Classifier, Learner
-from truelabel.losses import CrossEntropy, Loss
+from truelabel.losses import (
+    BiTempered,
+    CrossEntropy,
+    GeneralizedCrossEntropy,
+    HardBootstrap,
+    Loss,
+    Reweight,
+    SoftBootstrap,
+)
 from truelabel.methods import METHODS, Method
 from truelabel.networks import Network, UNet, build
-from truelabel.noise import NoiseModel, NoNoise
+from truelabel.noise import LogisticNormal, NoiseModel, NoNoise, TemperedHead, Transition
 from truelabel.selection import KeepAll, Selector
-from truelabel.transforms import Transform
+from truelabel.transforms import Mixup, NoiseAgainstNoise, Transform
 from truelabel.types import MISSING, Batch
 
 Units = tuple[int, ...]
@@ -39,11 +56,35 @@ SLOTS, CHANNELS, CLASSES, ANNOTATORS, FEATURES = 2, 10, 6, 8, 9
 
 # Features F, classes K, annotators R -> noise model.
 NOISE_MODELS: dict[str, Callable[[int, int, int], NoiseModel]] = {
+    "LogisticNormal": lambda features, classes, annotators: LogisticNormal(features, classes),
+    "LogisticNormal without dummy": lambda features, classes, annotators: LogisticNormal(
+        features, classes, dummy=False
+    ),
+    "LogisticNormal diagonal": lambda features, classes, annotators: LogisticNormal(
+        features, classes, covariance="diagonal"
+    ),
+    "LogisticNormal isotropic": lambda features, classes, annotators: LogisticNormal(
+        features, classes, covariance="isotropic"
+    ),
+    "LogisticNormal identity": lambda features, classes, annotators: LogisticNormal(
+        features, classes, covariance="identity"
+    ),
     "NoNoise": lambda features, classes, annotators: NoNoise(features, classes),
+    "TemperedHead": lambda features, classes, annotators: TemperedHead(features, classes, temperature=2.0),
+    "Transition": lambda features, classes, annotators: Transition(features, classes, symmetric(classes, 0.3)),
+    "Transition revised": lambda features, classes, annotators: Transition(
+        features, classes, symmetric(classes, 0.3), revise=True
+    ),
 }
 
 LOSSES: dict[str, Loss] = {
+    "BiTempered": BiTempered(0.7, 2.0),
+    "BiTempered light": BiTempered(0.3, 0.8),
     "CrossEntropy": CrossEntropy(),
+    "GeneralizedCrossEntropy": GeneralizedCrossEntropy(0.7),
+    "HardBootstrap": HardBootstrap(0.8),
+    "Reweight": Reweight(attached=True),
+    "SoftBootstrap": SoftBootstrap(0.95),
 }
 TAKES_DENSITY = {"CrossEntropy"}
 """Losses that are proper for a density too; all others must refuse one."""
@@ -57,7 +98,10 @@ SELECTORS: dict[str, Callable[[], Selector]] = {
     "KeepAll": KeepAll,
 }
 
-TRANSFORMS: dict[str, Callable[[], Transform]] = {}
+TRANSFORMS: dict[str, Callable[[], Transform]] = {
+    "Mixup": Mixup,
+    "NoiseAgainstNoise": lambda: NoiseAgainstNoise(CLASSES),
+}
 
 FUSIONS: dict[str, Callable[[Annotations], Fused]] = {
     "majority_vote": majority_vote,
@@ -66,6 +110,9 @@ FUSIONS: dict[str, Callable[[Annotations], Fused]] = {
 # Annotators of six classes; their inputs, if they look at them, are (N, 9).
 CORRUPTIONS: dict[str, Callable[[], Corruption]] = {
     "ConfusedAnnotators": lambda: ConfusedAnnotators(random_confusion()),
+    "InstanceDependent": lambda: InstanceDependent(0.3, CLASSES),
+    "asymmetric": lambda: ConfusedAnnotators(asymmetric(CLASSES, 0.4, {0: 2, 3: 5, 5: 3})),
+    "class_dependent": lambda: ConfusedAnnotators(class_dependent([0.0, 0.1, 0.3, 0.5, 0.8, 1.0])),
     "ConfusedAnnotators some": lambda: ConfusedAnnotators(random_confusion(), labels_per_example=(1, 3)),
     "hammer_spammers": lambda: ConfusedAnnotators(hammer_spammers(CLASSES, [1.0, 0.6, 1 / CLASSES])),
     "pairwise_flippers": lambda: ConfusedAnnotators(
@@ -91,21 +138,31 @@ NETWORKS: dict[str, Shape] = {
 
 # Method -> options with which it runs in a tenth of a second on sixty examples.
 METHOD_OPTIONS: dict[str, dict[str, Any]] = {
+    "bi-tempered": {},
     "cross-entropy": {},
+    "forward": {"warm_up": 1},
+    "generalized-cross-entropy": {},
+    "hard-bootstrap": {},
+    "logistic-normal": {},
     "majority-vote": {},
+    "mixup": {},
+    "noise-against-noise": {},
+    "reweight": {"warm_up": 1},
+    "soft-bootstrap": {},
+    "t-revision": {"warm_up": 1, "revision_rate": 1e-3},
 }
 
 ONLY_UNITS: dict[str, tuple[Units, ...]] = {}
 """Noise models and learners that know one kind of units only, for instance ``{"CausalNL": ((7,),)}``."""
 
 NOT_COMPONENTS: dict[str, set[str]] = {
-    "noise": {"NoiseModel"},
-    "losses": {"Loss", "from_logits", "require_probabilities"},
+    "noise": {"NoiseModel", "estimate_transition"},
+    "losses": {"Loss", "from_logits", "require_probabilities", "tempered_softmax"},
     "learners": {"Learner", "ParameterGroups", "reduce_slots"},
     "selection": {"Selector"},
     "transforms": {"Transform"},
     "fusion": {"Fused", "confusion_from_posterior"},
-    "corruption": {"Corruption"},
+    "corruption": {"CIFAR10_MAP", "CIFAR100_MAP", "Corruption", "MNIST_MAP"},
 }
 """Public names of each package that no table needs to hold."""
 

@@ -126,6 +126,15 @@ def interrupt_at(folder: Path, epoch: int) -> Any:
     return evaluate
 
 
+@pytest.mark.parametrize("method", ["cross-entropy", "noise-against-noise", "mixup"])
+def test_captured_and_eager_training_agree(method: str) -> None:
+    job = image_job()
+    eager = learn(METHODS[method], job, Engine(device="cuda")).history.rows
+    captured = learn(METHODS[method], replace(job, capture=True), Engine(device="cuda")).history.rows
+    for ours, theirs in zip(captured, eager, strict=True):
+        assert ours["train_loss"] == pytest.approx(theirs["train_loss"], rel=0.05)
+
+
 def test_mixed_precision_trains() -> None:
     job = image_job()
     mixed = replace(job, config=replace(job.config, precision="bf16-mixed"))

@@ -14,6 +14,7 @@ FLIPPERS = (0.3, 0.45, 0.6)
 HAMMERS = (0.2, 0.9)
 TRAINING = 1200
 TRUTH = "true labels (upper bound)"
+SHOWN = ("majority-vote", "cross-entropy", "mixup", "generalized-cross-entropy", "reweight", "forward")
 
 
 def demo(
@@ -27,11 +28,12 @@ def demo(
 
     from truelabel.cli.tables import show
     from truelabel.data import digits
-    from truelabel.methods import METHODS
+    from truelabel.training import TrainingConfig
     from truelabel.training.files import write_json
 
     if seeds < 1:
         raise ValueError(f"--seeds must be at least 1, got {seeds}")
+    TrainingConfig(epochs=epochs)
     # On two cores, more threads than one slow these small networks down.
     torch.set_num_threads(1)
     data = digits()
@@ -48,7 +50,7 @@ def demo(
     ]
     rows += [
         [f"network, {name}", "", _spread([r["methods"][name]["test_accuracy"] for r in repeats])]
-        for name in sorted(METHODS, key="majority-vote".__ne__)
+        for name in SHOWN
     ]
     rows.append([f"network, {TRUTH}", "", _spread([r["methods"][TRUTH]["test_accuracy"] for r in repeats])])
     show(["", "labels right", "test accuracy"], rows, title=f"Mean ± standard deviation of {seeds} repeats", right=1)
@@ -58,7 +60,7 @@ def demo(
     show(
         ["annotator", "truly right", "estimated without the truth"],
         [[kind, f"{t:.1%}", f"{e:.1%}"] for kind, (t, e) in zip(kinds, skills.mean(0), strict=True)],
-        title="Whom to trust, by cross-entropy",
+        title=f"Whom to trust, by {SHOWN[-1]}",
         right=1,
     )
     write_json(out / "results.json", {"epochs": epochs, "repeats": repeats})
@@ -73,7 +75,6 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
     from truelabel import Annotations, TrueLabelClassifier
     from truelabel.corruption import ConfusedAnnotators, hammer_spammers, pairwise_flippers
     from truelabel.fusion import majority_vote
-    from truelabel.methods import METHODS
 
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(data), generator=generator).numpy()
@@ -84,7 +85,7 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
     folder.mkdir(parents=True, exist_ok=True)
     annotations.to_table(folder / "labels.csv")
     right = annotations.label == train.labels[annotations.example]
-    jobs = [(name, name, annotations) for name in METHODS]
+    jobs = [(name, name, annotations) for name in SHOWN]
     jobs.append((TRUTH, "cross-entropy", Annotations.from_labels(train.labels)))
     methods, skills = {}, np.zeros(len(annotations.annotators))
     for title, method, labels in jobs:
@@ -93,7 +94,7 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
         classifier.fit(_flat(train), labels)
         classifier.save(run)
         methods[title] = {"test_accuracy": float((classifier.predict(_flat(test)) == test.labels).mean())}
-        skills = classifier.annotator_skill_ if title == "cross-entropy" else skills
+        skills = classifier.annotator_skill_ if title == SHOWN[-1] else skills
     truly = np.bincount(annotations.annotator, weights=right) / annotations.workload
     return {
         "seed": seed,

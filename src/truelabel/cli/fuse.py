@@ -17,6 +17,9 @@ def fuse(
     annotator: Annotated[str | None, typer.Option(help="Column of annotators; guessed by default.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of labels; guessed by default.")] = None,
     classes: Annotated[str | None, typer.Option(help="All classes in order, separated by commas.")] = None,
+    drop_unlabelled: Annotated[
+        bool, typer.Option("--drop-unlabelled", help="Leave out examples and annotators without labels.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="For ties.")] = 0,
 ) -> None:
     """Fuse the labels of many annotators into one consensus, and tell how good each annotator is."""
@@ -32,6 +35,7 @@ def fuse(
     if file_format not in ("csv", "parquet"):
         raise ValueError(f"--format must be csv or parquet, got {file_format!r}")
     annotations = LabelColumns(example, annotator, label, parse_list(classes)).annotations(labels)
+    annotations = annotations.labelled() if drop_unlabelled else annotations
     annotations.check_trainable()
     fused = majority_vote(annotations, seed=seed)
     names = name_array(annotations.classes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 import typer
 
@@ -33,8 +34,13 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
         raise typer.Exit
 
 
+def _one_line(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
 def main() -> None:
     """Run the command line; what a user can mend is one line on standard error and a status of 1."""
+    warnings.showwarning = _one_line
     try:
         app()
     except (ValueError, OSError, ArithmeticError, ImportError, RuntimeError) as error:

@@ -71,8 +71,11 @@ class Reading:
         if not (run / RECORD).exists():
             return cls()
         note = read_json(run / RECORD)
-        size = None if note["size"] is None else (note["size"][0], note["size"][1])
-        return cls(**{**note, "drop": tuple(note["drop"]), "size": size})
+        try:
+            size = None if note["size"] is None else (note["size"][0], note["size"][1])
+            return cls(**{**note, "drop": tuple(note["drop"]), "size": size})
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"{run / RECORD} is damaged: {error!r}") from error
 
 
 @dataclass(frozen=True)
@@ -130,14 +133,6 @@ class LabelColumns:
             return Annotations.from_labels(matrix, classes=self.classes)
         return Annotations.from_matrix(matrix, classes=self.classes)
 
-    def example_column(self, source: Path) -> str | None:
-        """The column that names examples; None for array files."""
-        from truelabel.frames import Table, guess_columns
-
-        if source.suffix.lower() in ARRAYS:
-            return None
-        return guess_columns(Table(source), {"example": self.example})["example"]
-
 
 def read_pair(data: Path, labels: Path, reading: Reading, columns: LabelColumns) -> tuple[Inputs, Annotations]:
     """Inputs and annotations of the same examples in the same order.
@@ -148,11 +143,8 @@ def read_pair(data: Path, labels: Path, reading: Reading, columns: LabelColumns)
     if data.is_dir():
         annotations = columns.annotations(labels)
         return reading.inputs(data, [str(name) for name in annotations.examples]), annotations
-    if reading.id_column is None and data.is_file() and data.suffix.lower() not in ARRAYS:
-        from truelabel.frames import Table
-
-        shared = columns.example_column(labels)
-        reading = replace(reading, id_column=shared if shared in Table(data).columns else None)
+    if data.is_file() and data.suffix.lower() not in ARRAYS:
+        reading = _without_labels(data, labels, reading, columns)
     inputs = reading.inputs(data)
     annotations = columns.annotations(labels, inputs.names)
     if len(annotations.examples) != len(inputs.values):
@@ -160,12 +152,27 @@ def read_pair(data: Path, labels: Path, reading: Reading, columns: LabelColumns)
     return inputs, annotations
 
 
+def _without_labels(data: Path, labels: Path, reading: Reading, columns: LabelColumns) -> Reading:
+    """Name the rows of a feature table after the examples of the labels, and keep labels out of the features."""
+    from truelabel.frames import Table, guess_columns
+
+    there = Table(data).columns
+    given = {"example": columns.example, "annotator": columns.annotator, "label": columns.label}
+    named = guess_columns(Table(labels), given) if labels.suffix.lower() not in ARRAYS else {}
+    if reading.id_column is None and named.get("example") in there:
+        reading = replace(reading, id_column=named["example"])
+    if labels.is_file() and data.resolve() == labels.resolve():
+        apart = (named[what] for what in ("annotator", "label") if what in named)
+        reading = replace(reading, drop=tuple(dict.fromkeys((*reading.drop, *apart))))
+    return reading
+
+
 def parse_size(text: str | None) -> tuple[int, int] | None:
     """``64`` or ``48x64`` (height x width)."""
     if text is None:
         return None
     parts = text.lower().split("x")
-    if len(parts) not in (1, 2) or not all(part.isdigit() and int(part) > 0 for part in parts):
+    if len(parts) not in (1, 2) or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise ValueError(f"--size must be like 64 or 48x64, got {text!r}")
     return int(parts[0]), int(parts[-1])
 

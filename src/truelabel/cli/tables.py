@@ -15,9 +15,9 @@ def show(
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=title and escape(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if right is not None and i >= right else "left")
+        table.add_column(escape(column), justify="right" if right is not None and i >= right else "left")
     for row in rows:
         table.add_row(*(escape(str(value)) for value in row))
     Console(soft_wrap=False).print(table)

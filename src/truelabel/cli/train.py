@@ -16,6 +16,11 @@ def train(
     option: Annotated[
         list[str] | None, typer.Option(help="Option of the method, as name=value; may be repeated.")
     ] = None,
+    search: Annotated[
+        list[str] | None,
+        typer.Option(help="Choose options on noisy validation labels: 'paper', or name=a,b,c; may be repeated."),
+    ] = None,
+    trials: Annotated[int | None, typer.Option(help="Let Optuna try so many combinations instead of the grid.")] = None,
     network: Annotated[str, typer.Option(help="auto, mlp[:WIDTH], lenet-5, resnet-18, wrn-28-2, …")] = "auto",
     example: Annotated[str | None, typer.Option(help="Label table: column of examples; guessed by default.")] = None,
     annotator: Annotated[
@@ -31,7 +36,7 @@ def train(
     size: Annotated[str | None, typer.Option(help="Images: bring to this size, like 64 or 48x64.")] = None,
     grey: Annotated[bool, typer.Option("--grey", help="Images: one channel.")] = False,
     drop_unlabelled: Annotated[
-        bool, typer.Option("--drop-unlabelled", help="Leave out examples without labels.")
+        bool, typer.Option("--drop-unlabelled", help="Leave out examples and annotators without labels.")
     ] = False,
     epochs: Annotated[int, typer.Option(help="Passes over the examples.")] = 50,
     batch_size: Annotated[int, typer.Option(help="Examples a step.")] = 128,
@@ -70,7 +75,7 @@ def train(
     values = inputs.values
     if drop_unlabelled:
         kept = np.flatnonzero(annotations.counts)
-        annotations, values = annotations.take(kept), values[kept]
+        annotations, values = annotations.labelled(), values[kept]
     classifier = TrueLabelClassifier(
         recipe,
         network,
@@ -81,6 +86,8 @@ def train(
         weight_decay=weight_decay,
         schedule=schedule,  # type: ignore[arg-type]
         step_epochs=_whole_numbers(step_epochs),
+        search=_grid(search or []),
+        trials=trials,
         validation=validation,
         patience=patience,
         select=select,  # type: ignore[arg-type]
@@ -120,6 +127,8 @@ def train(
     if history.best_epoch is not None:
         rows.append(["best epoch", history.best_epoch])
         rows.append(["agreement with held-out noisy labels", f"{history.best('valid_accuracy'):.1%}"])
+    if search:
+        rows.append(["options chosen", ", ".join(f"{k}={v}" for k, v in classifier.method_.options().items())])
     rows.append(["annotator skill, lowest to highest", _range(classifier.annotator_skill_)])
     show(["", ""], rows, title=f"{method} on {annotations}")
     typer.echo(f"Wrote the run to {out}: model, metrics, label_quality.csv, annotators.csv")
@@ -138,6 +147,19 @@ def _options(pairs: list[str]) -> dict[str, Any]:
         except ValueError:
             options[name.replace("-", "_")] = text
     return options
+
+
+def _grid(texts: list[str]) -> Any:
+    """The grid to search: None, the paper's, or the user's."""
+    if not texts or texts == ["paper"]:
+        return "paper" if texts else None
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise ValueError(f"--search must be 'paper' or name=a,b,c, got {text!r}")
+        grid[name.replace("-", "_")] = [_options([f"_={value}"])["_"] for value in values.split(",")]
+    return grid
 
 
 def _whole_numbers(text: str | None) -> tuple[int, ...]:

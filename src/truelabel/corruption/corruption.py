@@ -17,6 +17,10 @@ class Corruption(Protocol):
 
     Attributes:
         confusion: ``(R, K, K)``, ``[annotator, true, observed]``, what was really used.
+
+    Example:
+        >>> isinstance(ConfusedAnnotators(torch.eye(2)), Corruption)
+        True
     """
 
     confusion: Tensor

@@ -20,6 +20,10 @@ class Features:
         inputs: ``(N, F)`` float32, all finite.
         columns: ``(F,)``, the names of the features.
         ids: ``(N,)``, the name of each example; its position where the table has no column for it.
+
+    Example:
+        >>> feature_table({"image": ["a", "b"], "size": [3, 5]}, id="image").ids
+        ('a', 'b')
     """
 
     inputs: npt.NDArray[np.float32]

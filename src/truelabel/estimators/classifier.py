@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from truelabel.estimators.inputs import Scaling, check_inputs, read_labels
 from truelabel.estimators.storage import class_array, load_classifier, save_classifier
 from truelabel.fusion import confusion_from_posterior
 from truelabel.learners import Learner
-from truelabel.methods import Method, get_method, learn
+from truelabel.methods import Grid, Method, Trial, get_method, learn, search
 from truelabel.training import Engine, History, Job, Logging, NetworkLike, TrainingConfig, clean_probs
 from truelabel.training.config import Optimizer, Precision, Schedule, Select
 from truelabel.training.engine import Device
@@ -42,6 +42,9 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight_decay: of the network.
         schedule: "constant", "cosine", or "step" at ``step_epochs``.
         step_epochs: where "step" divides the learning rate by ten.
+        search: choose the method's options on the noisy validation labels: "paper" for the grid of its paper, or a dict
+            from options to values; nothing is searched if None.
+        trials: let Optuna try so many combinations between the values of the grid, instead of all of them.
         validation: share of examples held out, with their noisy labels, to choose the epoch.
         patience: stop after so many epochs without a better validation score; never if None.
         select: keep the "best" epoch on the validation part, or the "last".
@@ -60,6 +63,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         confusion_: ``(R, K, K)``, ``[annotator, true, observed]``, from the labels given and the learned posterior.
         annotator_skill_: ``(R,)``, mean probability that an annotator's labels are right.
         history_: one row of numbers an epoch.
+        method_: the method with its options, those found by ``search`` included; ``trials_`` has all that were tried.
         learner_: the trained module.
 
     Example:
@@ -85,6 +89,8 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight_decay: float = 0.0,
         schedule: Schedule = "constant",
         step_epochs: tuple[int, ...] = (),
+        search: Literal["paper"] | Grid | None = None,
+        trials: int | None = None,
         validation: float = 0.1,
         patience: int | None = None,
         select: Select = "best",
@@ -106,6 +112,8 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.weight_decay = weight_decay
         self.schedule = schedule
         self.step_epochs = step_epochs
+        self.search = search
+        self.trials = trials
         self.validation = validation
         self.patience = patience
         self.select = select
@@ -123,6 +131,8 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     confusion_: Probabilities
     annotator_skill_: Probabilities
     history_: History
+    method_: Method
+    trials_: tuple[Trial, ...]
     learner_: Learner
     scaling_: Scaling
     n_iter_: int
@@ -155,7 +165,12 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             folder=None if self.folder is None else Path(self.folder),
             logging=Logging(progress=self.verbose, tensorboard=self.tensorboard),
         )
-        learned = learn(method, job, engine)
+        if self.search is None:
+            self.method_, learned = method, learn(method, job, engine)
+        else:
+            grid = None if self.search == "paper" else self.search
+            searched = search(method, job, engine, grid=grid, trials=self.trials)
+            self.method_, learned, self.trials_ = searched.method, searched.learned, searched.trials
         self.learner_, self.history_ = learned.learner, learned.history
         self.n_iter_ = len(learned.history.rows)
         self.classes_ = class_array(annotations.classes)
@@ -230,8 +245,9 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _posterior(self, inputs: NDArray[Any]) -> Probabilities:
         learner = self.learner_
-        # For vectors, double precision costs nothing and makes an answer independent of the batch it comes in.
-        if inputs.ndim == 2 and next(learner.parameters()).device.type == "cpu":
+        # For vectors, double precision costs nothing and makes an answer independent of the batch it comes in. A
+        # network of the user's own may insist on single precision.
+        if inputs.ndim == 2 and isinstance(self.network, str) and next(learner.parameters()).device.type == "cpu":
             learner = copy.deepcopy(learner).double()
         device = next(learner.parameters()).device
         probs = clean_probs(learner, torch.from_numpy(self.scaling_(inputs)).to(device)).double().numpy()

@@ -23,13 +23,15 @@ ARRAYS = ("confusion_", "annotator_skill_")
 def save_classifier(classifier: Any, folder: Path) -> None:
     """Write ``model.safetensors``, then ``model.json``, which names it complete."""
     params = classifier.get_params(deep=False)
-    method = params["method"] if isinstance(params["method"], Method) else get_method(params["method"])
+    method: Method = classifier.method_
     seed = params["random_state"]
     described = {
         **params,
         "method": method.name,
         "network": params["network"] if isinstance(params["network"], str) else None,
         "folder": None,
+        "search": None,
+        "trials": None,
         "random_state": int(seed) if isinstance(seed, int) else None,
         "step_epochs": list(params["step_epochs"]),
     }
@@ -58,8 +60,16 @@ def load_classifier(kind: type[Any], folder: Path, network: NetworkLike | None) 
     if not (folder / "model.json").is_file():
         raise RunFolderError(f"{folder} holds no trained classifier: there is no model.json in it")
     note = read_json(folder / "model.json")
-    if note.get("format") != FORMAT:
-        raise RunFolderError(f"{folder} was written by another version (format {note.get('format')}, not {FORMAT})")
+    if not isinstance(note, dict) or note.get("format") != FORMAT:
+        version = note.get("format") if isinstance(note, dict) else None
+        raise RunFolderError(f"{folder} was written by another version (format {version}, not {FORMAT})")
+    try:
+        return _rebuild(kind, folder, note, network)
+    except (KeyError, TypeError) as error:
+        raise RunFolderError(f"{folder / 'model.json'} is damaged: {error!r}") from error
+
+
+def _rebuild(kind: type[Any], folder: Path, note: dict[str, Any], network: NetworkLike | None) -> Any:
     tensors, _ = read_tensors(folder / "model.safetensors")
     params = note["parameters"]
     params["method"] = get_method(params["method"]).with_options(**note["options"])
@@ -76,7 +86,9 @@ def load_classifier(kind: type[Any], folder: Path, network: NetworkLike | None) 
             {n.removeprefix("learner."): value for n, value in tensors.items() if n.startswith("learner.")}
         )
     except RuntimeError as error:
-        raise RunFolderError(f"{folder} holds weights of another network than {params['network']!r}") from error
+        given = params["network"] if isinstance(params["network"], str) else type(params["network"]).__name__
+        raise RunFolderError(f"{folder} holds weights of another network than {given}") from error
+    classifier.method_ = params["method"]
     classifier.learner_ = learner.eval()
     classifier.classes_ = class_array(note["classes"])
     classifier.annotators_ = name_array(note["annotators"])

@@ -26,6 +26,12 @@ class Fused:
         prior: ``(K,)``.
         evidence: log p(labels) under the model, or None where the method has none.
         converged: whether the iteration reached its tolerance; True for methods that do not iterate.
+
+    Example:
+        >>> from truelabel.fusion import majority_vote
+        >>> majority_vote(Annotations.from_matrix([[0, 0, 1], [1, 1, 1]])).posterior.round(2)
+        array([[0.67, 0.33],
+               [0.  , 1.  ]])
     """
 
     posterior: Array

@@ -16,6 +16,12 @@ class CrossEntropy:
 
     With soft targets :math:`q` it is :math:`-\sum_k q_k \log p(\tilde y = k \mid x)`; these need not sum to one.
     A density is welcome: minus its logarithm is a proper loss too.
+
+    Example:
+        >>> import torch
+        >>> from truelabel.losses import from_logits
+        >>> from_logits(CrossEntropy(), torch.zeros(1, 2), torch.tensor([1]))
+        tensor([0.6931])
     """
 
     def __call__(self, prediction: Prediction, batch: Batch) -> Tensor:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from truelabel.methods.bi_tempered import BiTemperedMethod
+from truelabel.methods.bootstrap import HardBootstrapMethod, SoftBootstrapMethod
 from truelabel.methods.cross_entropy import CrossEntropyMethod
+from truelabel.methods.generalized_cross_entropy import GeneralizedCrossEntropyMethod
+from truelabel.methods.logistic_normal import LogisticNormalMethod
 from truelabel.methods.majority_vote import MajorityVote
 from truelabel.methods.method import Method
+from truelabel.methods.mixup import MixupMethod
+from truelabel.methods.noise_against_noise import NoiseAgainstNoiseMethod
+from truelabel.methods.transition import Forward, ReweightMethod, TRevision
 
 METHODS: dict[str, Method] = {
     "cross-entropy": CrossEntropyMethod(),
+    "generalized-cross-entropy": GeneralizedCrossEntropyMethod(),
+    "bi-tempered": BiTemperedMethod(),
+    "soft-bootstrap": SoftBootstrapMethod(),
+    "hard-bootstrap": HardBootstrapMethod(),
+    "mixup": MixupMethod(),
+    "noise-against-noise": NoiseAgainstNoiseMethod(),
+    "forward": Forward(),
+    "reweight": ReweightMethod(),
+    "t-revision": TRevision(),
+    "logistic-normal": LogisticNormalMethod(),
     "majority-vote": MajorityVote(),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truelabel.learners import Classifier, Learner
-from truelabel.losses import CrossEntropy
+from truelabel.losses import CrossEntropy, Loss
 from truelabel.methods.method import Method
 from truelabel.noise import NoNoise
 from truelabel.training import Blueprint
@@ -27,7 +27,7 @@ class CrossEntropyMethod(Method):
         return plain_classifier(plan)
 
 
-def plain_classifier(plan: Blueprint) -> Classifier:
-    """A network with a class head and cross entropy, without a model of the noise."""
+def plain_classifier(plan: Blueprint, loss: Loss | None = None) -> Classifier:
+    """A network with a class head and cross entropy or another loss, without a model of the noise."""
     network = plan.network()
-    return Classifier(network, NoNoise(network.features, plan.classes), CrossEntropy())
+    return Classifier(network, NoNoise(network.features, plan.classes), loss or CrossEntropy())

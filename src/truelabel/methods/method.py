@@ -6,16 +6,17 @@ import hashlib
 import json
 import tempfile
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import torch
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
 
 from truelabel.learners import Learner
-from truelabel.networks import build as build_network
 from truelabel.training import Blueprint, Engine, History, Job, Run, RunFolderError
 from truelabel.training.files import read_json, write_json
 from truelabel.training.seeds import seeded
@@ -51,6 +52,10 @@ class Method(ABC):
     paper: ClassVar[str]
     tasks: ClassVar[tuple[TaskName, ...]] = ("classification",)
     uses_annotators: ClassVar[bool] = False
+    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    """Values of options that the papers search over, for :func:`~truelabel.methods.search`."""
+    search_score: ClassVar[Literal["accuracy", "likelihood"]] = "accuracy"
+    """What the papers choose among them by, on the noisy validation part."""
 
     @abstractmethod
     def learner(self, plan: Blueprint) -> Learner:
@@ -85,13 +90,13 @@ def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
     if job.folder is None and engine.processes > 1:
         with tempfile.TemporaryDirectory(prefix="truelabel-") as folder:
             return learn(method, replace(job, folder=Path(folder)), engine)
+    _check(job)
+    fabric = engine.fabric(job.config.precision)
     if job.folder is not None:
-        _check(job)
         _claim(job.folder, method, job)
     if engine.processes > 1:
         engine.run(job.config.precision, _Work(method, job))
     # After several processes every stage has finished: this loads the result.
-    fabric = engine.fabric(job.config.precision)
     fabric.launch()
     return method.learn(Run(job, fabric))
 
@@ -110,8 +115,17 @@ def _check(job: Job) -> None:
     """Meet labels or a network that do not fit these inputs before anything is written."""
     if len(job.inputs) != len(job.annotations.examples):
         raise ValueError(f"there are {len(job.inputs)} inputs, but labels for {len(job.annotations.examples)} examples")
-    with seeded(job.seed, "", "check"):
-        build_network(job.network, tuple(job.inputs.shape[1:]))
+    shape = tuple(job.inputs.shape[1:])
+    with seeded(job.seed, "", "check"), torch.no_grad():
+        network = Blueprint(job.network, shape, len(job.annotations.classes), len(job.annotations.annotators)).network()
+        example = next((p.new_zeros(1, *shape) for p in network.parameters()), torch.zeros(1, *shape))
+        space = tuple(network.eval()(example).shape[1:-1])
+    if space != job.annotations.space:
+        kinds = [
+            f"maps of {' x '.join(map(str, s))}" if s else "one answer an example"
+            for s in (space, job.annotations.space)
+        ]
+        raise ValueError(f"the network gives {kinds[0]}, but the labels are {kinds[1]}: choose another network")
 
 
 def _fingerprint(*arrays: NDArray[Any]) -> str:
@@ -142,6 +156,8 @@ def _claim(folder: Path, method: Method, job: Job) -> None:
         write_json(path, ours)
         return
     theirs = read_json(path)
+    if not isinstance(theirs, dict):
+        raise RunFolderError(f"{path} does not describe a run: name another folder, or delete it")
     differing = [key for key in ours if theirs.get(key) != ours[key]]
     if differing:
         key = differing[0]

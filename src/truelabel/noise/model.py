@@ -21,6 +21,12 @@ class NoiseModel(nn.Module, ABC):
         inputs: ``(N, ...)``.
         features: ``(*U, F)``, what the network made of the inputs.
         annotators: ``(N, S)``, -1 in empty slots.
+
+    Example:
+        >>> import torch
+        >>> from truelabel.noise import NoNoise
+        >>> isinstance(NoNoise(features=4, classes=2), NoiseModel)
+        True
     """
 
     @abstractmethod

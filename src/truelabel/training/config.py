@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 Optimizer = Literal["adam", "adamw", "sgd"]
@@ -67,6 +68,7 @@ class TrainingConfig:
         for name in ("epochs", "batch_size"):
             if not _whole(getattr(self, name)) or getattr(self, name) < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {getattr(self, name)!r}")
+            object.__setattr__(self, name, int(getattr(self, name)))
         if self.patience is not None and (not _whole(self.patience) or self.patience < 1):
             raise ValueError(f"patience must be a whole number of at least 1, or None, got {self.patience!r}")
         for name in ("learning_rate", "noise_learning_rate", "step_factor"):
@@ -80,7 +82,9 @@ class TrainingConfig:
             raise ValueError(f"validation must lie in [0, 1), got {self.validation!r}")
         if self.schedule == "step" and not self.step_epochs:
             raise ValueError("schedule 'step' needs step_epochs, the epochs at which the learning rate falls")
-        object.__setattr__(self, "step_epochs", tuple(self.step_epochs))
+        if self.patience is not None:
+            object.__setattr__(self, "patience", int(self.patience))
+        object.__setattr__(self, "step_epochs", tuple(int(epoch) for epoch in self.step_epochs))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the run folder."""
@@ -88,4 +92,4 @@ class TrainingConfig:
 
 
 def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)

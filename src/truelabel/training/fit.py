@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from truelabel.learners import Learner
 from truelabel.selection import KeepAll, Selector
+from truelabel.training.capture import CapturedStep
 from truelabel.training.checkpoint import State, load_peers, peer_tensors
 from truelabel.training.config import TrainingConfig
 from truelabel.training.data import TrainingSet
@@ -77,6 +78,7 @@ def fit(
     transforms: Sequence[Transform] = (),
     evaluate: Evaluate | None = None,
     logging: Logging | None = None,
+    capture: bool = False,
 ) -> Fitted:
     """Train peers together on the labels that people gave.
 
@@ -97,6 +99,8 @@ def fit(
         transforms: applied to every training batch, in order.
         evaluate: further numbers for the history.
         logging: progress bar and TensorBoard.
+        capture: on one GPU, record the step as a CUDA graph, unless a transform draws from its CPU generator. The
+            network must have static shapes and no branch on the values of tensors.
 
     Returns:
         The peers with the weights of the best epoch on the held-out labels, or of the last, as ``config.select`` says.
@@ -126,26 +130,38 @@ def fit(
         listeners = _listeners(stack, stage, config.epochs, len(history.rows), folder, fabric, logging)
         schedule = _Schedule(config, len(split.train), fabric)
         watch = FiniteWatch(fabric.device)
+        total = torch.zeros((), device=fabric.device)
+
+        def clear() -> None:
+            for stepper in stepping:
+                stepper.zero_grad()
+
+        def train_on(index: Tensor) -> None:
+            batch = data.batch(index)
+            for transform in transforms:
+                batch = transform(batch, generators["transform"])
+            loss = step_loss(fabric, wrapped, batch, selector, schedule.progress)
+            watch.see(loss)
+            fabric.backward(loss.total)
+            for stepper in stepping:
+                stepper.step()
+            total.add_(loss.total.detach())
+
+        take_step = CapturedStep(train_on, clear) if capture and _can_capture(fabric, transforms) else None
         while len(history.rows) < config.epochs and not _patience_over(history, config):
             epoch, began = len(history.rows), time.perf_counter()
             for optimizer in optimizers:
                 set_learning_rate(optimizer, learning_rate_factor(config, epoch))
-            total = torch.zeros((), device=fabric.device)
+            total.zero_()
             for module in wrapped:
                 module.train()
             for step, index in enumerate(schedule.batches(split.train, generators["order"], fabric)):
                 schedule.fill_progress(epoch, step)
-                batch = data.batch(index)
-                for transform in transforms:
-                    batch = transform(batch, generators["transform"])
-                loss = step_loss(fabric, wrapped, batch, selector, schedule.progress)
-                watch.see(loss)
-                for stepper in stepping:
-                    stepper.zero_grad()
-                fabric.backward(loss.total)
-                for stepper in stepping:
-                    stepper.step()
-                total += loss.total.detach()
+                if take_step is not None:
+                    take_step(index)
+                else:
+                    clear()
+                    train_on(index)
             rate = config.learning_rate * learning_rate_factor(config, epoch)
             watch.check(fabric, epoch, data, rate)
             row = _measure(fabric, plain[0], data, split, total / schedule.steps, rate, evaluate)
@@ -255,6 +271,11 @@ def _for_processes(peer: Learner, fabric: Fabric) -> nn.Module:
         joined: nn.Module = nn.SyncBatchNorm.convert_sync_batchnorm(peer)
         return joined
     return peer
+
+
+def _can_capture(fabric: Fabric, transforms: Sequence[Transform]) -> bool:
+    on_device = all(getattr(transform, "on_device", False) for transform in transforms)
+    return fabric.device.type == "cuda" and fabric.world_size == 1 and on_device
 
 
 def _patience_over(history: History, config: TrainingConfig) -> bool:

@@ -41,6 +41,7 @@ class Job:
         folder: where results are kept; None for memory only.
         evaluate: further numbers for the history, once an epoch.
         logging: progress bar and TensorBoard.
+        capture: on one GPU, record the training step as a CUDA graph.
     """
 
     inputs: NDArray[Any]
@@ -51,6 +52,7 @@ class Job:
     folder: Path | None = None
     evaluate: Evaluate | None = None
     logging: Logging = field(default_factory=Logging)
+    capture: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ class Run:
             transforms=transforms,
             evaluate=self.job.evaluate,
             logging=self.job.logging,
+            capture=self.job.capture,
         )
 
     def once(self, name: str, compute: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:

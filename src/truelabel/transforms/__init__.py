@@ -1,5 +1,7 @@
 """What happens to a batch before the learner sees it."""
 
+from truelabel.transforms.mixup import Mixup
+from truelabel.transforms.noise_against_noise import NoiseAgainstNoise
 from truelabel.transforms.transform import Transform
 
-__all__ = ["Transform"]
+__all__ = ["Mixup", "NoiseAgainstNoise", "Transform"]

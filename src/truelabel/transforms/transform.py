@@ -15,7 +15,8 @@ class Transform(Protocol):
 
     Random numbers that steer the batch as a whole (a mixing coefficient, a permutation) come from ``generator``, a CPU
     generator that ``fit`` seeds per process and keeps in the checkpoint. Numbers drawn per pixel on the device come
-    from torch's default generator, which ``fit`` looks after in the same way. ``batch.labels`` is never overwritten.
+    from torch's default generator, which ``fit`` looks after in the same way; a transform that draws nothing else says
+    ``on_device = True``, and its step can be recorded as a CUDA graph. ``batch.labels`` is never overwritten.
     """
 
     def __call__(self, batch: Batch, generator: torch.Generator) -> Batch: ...

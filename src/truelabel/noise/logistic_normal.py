@@ -1,0 +1,256 @@
+"""Gaussian noise on logits, learned as in regression: the logistic-normal likelihood of Englesson 2023."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, Protocol, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from truelabel.noise.model import NoiseModel
+from truelabel.types import Likelihood, Prediction
+
+Covariance = Literal["full", "diagonal", "isotropic", "identity"]
+
+
+class Attenuation(NamedTuple):
+    r"""How far labels are from the mean, with and without :math:`\Sigma`; each ``(*U, S)``, NaN in empty slots.
+
+    Figure 6 of the paper shows histograms of the squares of the first two.
+
+    Attributes:
+        residual: :math:`\lVert y - \mu \rVert`, what a model without covariance would be trained on.
+        whitened: :math:`\lVert \Sigma^{-1/2} (y - \mu) \rVert`, what the loss is made of.
+        gradient: :math:`\lVert \Sigma^{-1} (y - \mu) \rVert`, how hard a label pulls at the mean (Eq. 6).
+    """
+
+    residual: Tensor
+    whitened: Tensor
+    gradient: Tensor
+
+
+class LogisticNormal(NoiseModel):
+    r"""A label is a point in the space of logits, the true logits :math:`\mu(x)` plus noise :math:`N(0, \Sigma(x))`.
+
+    .. math::
+        -\log p(\tilde y \mid x) = \tfrac12 \lVert S^{-1} (y - \mu) \rVert^2 + \log\det S + \tfrac D2 \log 2\pi,
+        \qquad \Sigma = S S, \qquad S = c c^\top + \lambda I
+
+    Eq. 5 and 9 of Englesson 2023, "Logistic-Normal Likelihoods for Heteroscedastic Label Noise in Classification".
+    Two linear heads give :math:`\mu` and :math:`c`, D numbers each; :math:`c c^\top + \lambda I` is the scale, not the
+    covariance. A label far from the mean, :math:`\lVert y - \mu \rVert > \lambda`, is attenuated: the best :math:`c`
+    turns its squared error into a logarithm. :math:`c` and :math:`-c` are the same model, and :math:`c = 0` is
+    stationary: its head must not start there.
+
+    The target :math:`y` of class k is the inverse of the softmax at :math:`1-t` on k plus t spread over all corners:
+    with the dummy class, a corner more that no label has and whose logit is zero, :math:`D = K` and :math:`y = a e_k`,
+    where :math:`a = \tau \log(((1-t)(D+1) + t) / t)`. Without it the last class is that corner: :math:`D = K - 1`, and
+    the last class has :math:`-a` in every component. The clean answer is the softmax of :math:`\mu / \tau` over the K
+    classes.
+
+    The likelihood is the density of the logits y. It may exceed one and depends on K, t, :math:`\tau` and
+    :math:`\lambda`: do not compare it across these, nor with cross entropy. On the simplex (Eq. 4) the logarithm would
+    be larger by :math:`D \log \tau - \sum_j \log s_j`, which is the same for all classes and has no gradient.
+
+    Differs from the paper: its code takes the argmax with the dummy class included. How the diagonal and isotropic
+    scales of its Table 3 are made positive is not published; here they are softplus + :math:`\lambda`.
+
+    All parameters count as the classifier's: the published runs decay both heads.
+
+    Args:
+        features: F.
+        classes: K.
+        temperature: :math:`\tau`, which multiplies the targets; small values overfit the noise.
+        scale: :math:`\lambda`, the least scale and the residual at which attenuation sets in; not used by "identity".
+        smoothing: t. The published runs use 0.01, and 0.1 for Clothing1M.
+        covariance: of the noise, "full" as above, "diagonal", "isotropic" or "identity"; with the last one training is
+            squared error regression to the targets.
+        dummy: whether to add the dummy class; without it many classes are learned badly (Table 3).
+
+    Attributes:
+        target: a.
+
+    Example:
+        >>> model = LogisticNormal(features=8, classes=10)
+        >>> prediction = model(torch.zeros(5, 8), torch.zeros(5, 8), torch.zeros(5, 1, dtype=torch.long))
+        >>> prediction.clean.shape, prediction.noisy.all().shape
+        (torch.Size([5, 10]), torch.Size([5, 1, 10]))
+        >>> round(model.target, 5)
+        6.99393
+    """
+
+    def __init__(
+        self,
+        features: int,
+        classes: int,
+        *,
+        temperature: float = 1.0,
+        scale: float = 0.5,
+        smoothing: float = 0.01,
+        covariance: Covariance = "full",
+        dummy: bool = True,
+    ) -> None:
+        super().__init__()
+        if features < 1:
+            raise ValueError(f"features={features} of LogisticNormal must be at least 1")
+        if classes < 2:
+            raise ValueError(f"classes={classes} of LogisticNormal must be at least 2")
+        for name, value in (("temperature", temperature), ("scale", scale)):
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name}={value} of LogisticNormal must be positive and finite")
+        if not 0 < smoothing < 1:
+            raise ValueError(f"smoothing={smoothing} of LogisticNormal must lie between 0 and 1, both excluded")
+        if covariance not in get_args(Covariance):
+            raise ValueError(f"covariance={covariance!r} must be one of {', '.join(get_args(Covariance))}")
+        self.temperature = temperature
+        self.scale = scale
+        self.covariance = covariance
+        self.dummy = dummy
+        size = classes if dummy else classes - 1
+        self.target = temperature * math.log(((1 - smoothing) * (size + 1) + smoothing) / smoothing)
+        self.head = nn.Linear(features, size)
+        if covariance != "identity":
+            self.spread = nn.Linear(features, 1 if covariance == "isotropic" else size)
+
+    def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
+        density = self._density(features)
+        logits = density.mean.squeeze(-2) / self.temperature
+        clean = (logits if self.dummy else functional.pad(logits, (0, 1))).log_softmax(-1)
+        return Prediction(clean, density, clean.new_zeros(()))
+
+    def attenuation(self, features: Tensor, labels: Tensor) -> Attenuation:
+        """Distances of labels from the mean, to plot what the covariance does to labels that are wrong.
+
+        Args:
+            features: ``(*U, F)``.
+            labels: ``(*U, S)``, -1 where missing.
+
+        Returns:
+            Three distances, each ``(*U, S)``.
+
+        Example:
+            >>> model = LogisticNormal(features=8, classes=10, covariance="identity")
+            >>> far = model.attenuation(torch.randn(5, 8), torch.tensor([[0], [1], [2], [3], [-1]]))
+            >>> torch.equal(far.residual[:4], far.gradient[:4]), far.residual[4].item()
+            (True, nan)
+        """
+        density = self._density(features)
+        residual = density.targets(labels) - density.mean
+        whitened = density.scale.solve(residual)
+        steps = (residual, whitened, density.scale.solve(whitened))
+        return Attenuation(*(torch.where(labels >= 0, step.norm(dim=-1), math.nan) for step in steps))
+
+    def _density(self, features: Tensor) -> LogitDensity:
+        mean = _at_least_single(self.head(features)).unsqueeze(-2)
+        return LogitDensity(mean, self._scale(features, mean), self.target, self.dummy)
+
+    def _scale(self, features: Tensor, mean: Tensor) -> Scale:
+        if self.covariance == "identity":
+            return DiagonalScale(torch.ones_like(mean))
+        spread = _at_least_single(self.spread(features)).unsqueeze(-2)
+        if self.covariance == "full":
+            return RankOneScale(spread, self.scale)
+        return DiagonalScale((functional.softplus(spread) + self.scale).expand_as(mean))
+
+
+def _at_least_single(values: Tensor) -> Tensor:
+    # Squares of residuals divided by a small scale need more digits than the 8 bits that mixed precision leaves.
+    return values.to(torch.promote_types(values.dtype, torch.float))
+
+
+class Scale(Protocol):
+    """A symmetric matrix S for every unit, never formed, with Σ = S S; vectors are ``(*U, S or 1, D)``."""
+
+    def solve(self, vectors: Tensor) -> Tensor:
+        """S⁻¹ times vectors, of their shape."""
+
+    def log_det(self) -> Tensor:
+        """Logarithm of the determinant of S, ``(*U, 1)``."""
+
+    def precision(self) -> Tensor:
+        """The diagonal of Σ⁻¹, ``(*U, 1, D)``."""
+
+
+class DiagonalScale:
+    """S = diag(σ), with ``sigma (*U, 1, D)``."""
+
+    def __init__(self, sigma: Tensor) -> None:
+        self.sigma = sigma
+
+    def solve(self, vectors: Tensor) -> Tensor:
+        return vectors / self.sigma
+
+    def log_det(self) -> Tensor:
+        return self.sigma.log().sum(-1)
+
+    def precision(self) -> Tensor:
+        return self.sigma.square().reciprocal()
+
+
+class RankOneScale:
+    """S = c cᵀ + λ I, with ``c (*U, 1, D)``, by the Sherman–Morrison identity."""
+
+    def __init__(self, c: Tensor, floor: float) -> None:
+        self.c = c
+        self.floor = floor
+        self.along = floor + (c * c).sum(-1, keepdim=True)
+
+    def solve(self, vectors: Tensor) -> Tensor:
+        along = (self.c * vectors).sum(-1, keepdim=True) / self.along
+        return (vectors - self.c * along) / self.floor
+
+    def log_det(self) -> Tensor:
+        return self.along.squeeze(-1).log() + (self.c.shape[-1] - 1) * math.log(self.floor)
+
+    def precision(self) -> Tensor:
+        return (1 - self.c.square() * ((1 + self.floor / self.along) / self.along)) / self.floor**2
+
+
+class LogitDensity(Likelihood):
+    """The density N(y; μ, S S) at the target y of a label, in O(D) for one label and for all K of them.
+
+    With one label a unit the residual is formed, which is fastest, and accurate in single precision however well or
+    badly the label fits. Several labels share the sums of :meth:`all`, and nothing of size S K is formed.
+
+    Args:
+        mean: ``(*U, 1, D)``.
+        scale: S.
+        target: a, the logit of a label.
+        dummy: False if the last class is the corner without a logit.
+    """
+
+    normalised = False
+
+    def __init__(self, mean: Tensor, scale: Scale, target: float, dummy: bool) -> None:
+        self.mean = mean
+        self.scale = scale
+        self.target = target
+        self.dummy = dummy
+        self.constant = mean.shape[-1] * math.log(2 * math.pi) / 2
+
+    def all(self) -> Tensor:
+        # yᵀΣ⁻¹y − 2 yᵀΣ⁻¹μ + μᵀΣ⁻¹μ for y = a e_k. The last term is the sum of squares of S⁻¹μ, not ‖μ‖²/λ² less what
+        # lies along c: for a mean of 1e3 along c, that difference would keep no digit in single precision.
+        whitened = self.scale.solve(self.mean)
+        distances = whitened.square().sum(-1, keepdim=True) + self.target * (
+            self.target * self.scale.precision() - 2 * self.scale.solve(whitened)
+        )
+        if not self.dummy:
+            last = whitened + self.target * self.scale.solve(torch.ones_like(self.mean))
+            distances = torch.cat([distances, last.square().sum(-1, keepdim=True)], -1)
+        return -(distances / 2 + self.scale.log_det().unsqueeze(-1) + self.constant)
+
+    def at(self, labels: Tensor) -> Tensor:
+        if labels.shape[-1] > 1:
+            return self.all().squeeze(-2).gather(-1, labels.clamp_min(0))
+        whitened = self.scale.solve(self.targets(labels) - self.mean)
+        return -(whitened.square().sum(-1) / 2 + self.scale.log_det() + self.constant)
+
+    def targets(self, labels: Tensor) -> Tensor:
+        """The logits y of ``labels (*U, S)``: ``(*U, S, D)``."""
+        corners = self.mean.shape[-1] + (not self.dummy)
+        logits = self.mean.new_zeros(*labels.shape, corners)
+        logits.scatter_(-1, labels.clamp_min(0).unsqueeze(-1), self.target)
+        return logits if self.dummy else logits[..., :-1] - logits[..., -1:]

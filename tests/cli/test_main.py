@@ -1,0 +1,112 @@
+"""The command line as a whole, in processes of its own where that matters."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import truelabel
+from truelabel.cli.main import app, main
+
+Cli = Callable[..., tuple[int, str, str]]
+VERBS = ["data", "demo", "fuse", "methods", "predict", "train"]
+
+
+def process(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "truelabel", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]], ids=" ".join)
+def test_help_answers_at_once(arguments: list[str]) -> None:
+    before = seconds()
+    done = process(*arguments)
+    assert seconds() - before < 0.5
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage:" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("fuse none.csv --out {out}", "error: there is no file none.csv: check the path\n"),
+        (
+            "train {shelf}/nan.npy {shelf}/labels.npy --out {out}",
+            "contains NaN or infinity in row 5: remove or fill it\n",
+        ),
+    ],
+    ids=["fuse", "train"],
+)
+def test_bad_input_is_one_line_in_a_process_too(arguments: str, message: str, shelf: Path, tmp_path: Path) -> None:
+    done = process(*arguments.format(shelf=shelf, out=tmp_path / "out").split())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.endswith(message)
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_version(cli: Cli) -> None:
+    assert cli("--version") == (0, f"truelabel {truelabel.__version__}\n", "")
+
+
+def test_every_verb_is_listed_and_explains_itself(cli: Cli) -> None:
+    assert sorted([*(command.name or "" for command in app.registered_commands), "data"]) == VERBS
+    for arguments in ((), ("--help",), ("-h",)):
+        _, printed, _ = cli(*arguments)
+        for verb in VERBS:
+            assert f" {verb} " in printed
+    for verb in (*VERBS, "data list", "data fetch", "data where"):
+        code, printed, errors = cli(*verb.split(), "--help")
+        assert (code, errors) == (0, "")
+        assert f"truelabel {verb}" in printed
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nope",), ("train",), ("fuse", "labels.csv", "--nope"), ("demo", "--seeds", "x")]
+)
+def test_a_wrong_call_says_how_to_call(arguments: tuple[str, ...], cli: Cli) -> None:
+    code, printed, errors = cli(*arguments)
+    assert (code, printed) == (2, "")
+    assert errors.startswith("Usage: ")
+    assert "Traceback" not in errors
+
+
+class OddError(ValueError):
+    """Says nothing, or too much."""
+
+
+@pytest.mark.parametrize(("said", "shown"), [("", "OddError"), ("two\n  lines", "two lines"), ("plain", "plain")])
+def test_every_message_becomes_one_line(
+    said: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OddError(said)
+
+    monkeypatch.setattr("truelabel.cli.main.app", fail)
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 1
+    assert capsys.readouterr().err == f"error: {shown}\n"
+    monkeypatch.setenv("TRUELABEL_DEBUG", "1")
+    with pytest.raises(OddError):
+        main()
+
+
+def test_a_mistake_of_the_library_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise KeyError("inside")
+
+    monkeypatch.setattr("truelabel.cli.main.app", fail)
+    with pytest.raises(KeyError):
+        main()

@@ -1,0 +1,56 @@
+"""Tables in the terminal, and tables to files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from truelabel.cli.tables import check_output, show, write_columns
+from truelabel.frames import Table
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def test_a_table_shows_every_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    show(["name", "count"], [["ann", 3], ["bob", 12]], title="Who", right=1)
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].strip() == "Who"
+    assert "ann  │     3 " in printed
+    assert "bob  │    12 " in printed
+
+
+@pytest.mark.parametrize("text", ["[red]", "[/red]", "[b]x[/b]", "C:\\[x]"])
+def test_brackets_are_text_and_no_markup(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show(["name", text], [[text, 1]], title=f"Title of {text}")
+    printed = capsys.readouterr().out
+    assert printed.count(text) == 3
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "CSV"])
+def test_columns_come_back(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / "new" / f"table.{ending}"
+    names = np.array(["a", 'b,"', "ü"], object)
+    write_columns({"name": names, "p": np.array([0.1, 1e-300, 1.0]), "n": np.arange(3), "b": [True, False, True]}, path)
+    table = Table(path)
+    assert table.columns == ("name", "p", "n", "b")
+    assert table.column("name").to_pylist() == names.tolist()
+    assert table.column("p").to_pylist() == [0.1, 1e-300, 1.0]
+    assert table.column("n").to_pylist() == [0, 1, 2]
+    assert table.column("b").to_pylist() == [True, False, True]
+    assert [other.name for other in path.parent.iterdir()] == [path.name]
+
+
+def test_only_endings_that_can_be_written_pass(tmp_path: Path) -> None:
+    check_output(tmp_path / "a.csv")
+    check_output(tmp_path / "a.PARQUET")
+    for name in ("a", "a.txt", "a.csv.gz", ".csv"):
+        with pytest.raises(ValueError, match=r"must end in \.csv or \.parquet"):
+            check_output(tmp_path / name)
+    (tmp_path / "b.csv").mkdir()
+    with pytest.raises(ValueError, match="is a folder: name a file in it"):
+        check_output(tmp_path / "b.csv")

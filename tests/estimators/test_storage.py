@@ -1,0 +1,155 @@
+"""A fitted classifier on disk and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from torch import nn
+
+from truelabel import Annotations, TrueLabelClassifier
+from truelabel.estimators.storage import class_array
+from truelabel.methods import get_method
+from truelabel.training import RunFolderError
+
+Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
+Pictures = tuple[NDArray[np.uint8], NDArray[np.int64]]
+Settings = dict[str, Any]
+
+
+def round_trip(classifier: TrueLabelClassifier, folder: Path, **options: Any) -> TrueLabelClassifier:
+    classifier.save(folder)
+    return TrueLabelClassifier.load(folder, **options)
+
+
+def assert_alike(first: TrueLabelClassifier, second: TrueLabelClassifier, X: Any) -> None:
+    assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
+    assert np.array_equal(first.predict(X), second.predict(X))
+    for name in ("classes_", "annotators_"):
+        assert getattr(first, name).dtype == getattr(second, name).dtype
+    for name in ("classes_", "annotators_", "confusion_", "annotator_skill_"):
+        assert np.array_equal(getattr(first, name), getattr(second, name))
+    for name in ("history_", "n_iter_", "input_shape_"):
+        assert getattr(first, name) == getattr(second, name)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["low", "mid", "top"], ["ä", "", "\n,\"'"], [False, True, True], [-1, 0, 10**12], [2, 1, 0]],
+    ids=["text", "odd text", "bool", "whole", "reversed"],
+)
+def test_classes_of_every_type_come_back(names: list[Any], blobs: Blobs, quick: Settings, tmp_path: Path) -> None:
+    points, truth = blobs
+    classifier = TrueLabelClassifier(**quick).fit(points, np.array(names)[truth])
+    again = round_trip(classifier, tmp_path / "new" / "folder")
+    assert_alike(classifier, again, points)
+    assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == ["model.json", "model.safetensors"]
+
+
+def test_a_table_comes_back_with_the_names_of_columns_and_annotators(
+    blobs: Blobs, crowd: NDArray[np.int64], quick: Settings, tmp_path: Path
+) -> None:
+    frame = pd.DataFrame(blobs[0], columns=["east", "north"])
+    said = pd.DataFrame(crowd, columns=["ann", "bob", "cid"])
+    classifier = TrueLabelClassifier(**quick, standardize=False).fit(frame, said)
+    again = round_trip(classifier, tmp_path)
+    assert_alike(classifier, again, frame)
+    assert again.feature_names_in_.tolist() == ["east", "north"]
+    assert again.n_features_in_ == 2
+    assert again.annotators_.tolist() == ["ann", "bob", "cid"]
+    assert np.array_equal(again.label_quality(frame, said), classifier.label_quality(frame, said))
+    with pytest.raises(ValueError, match="feature names should match"):
+        again.predict(frame[["north", "east"]])
+
+
+def test_images_come_back(pictures: Pictures, quick: Settings, tmp_path: Path) -> None:
+    classifier = TrueLabelClassifier(**(quick | {"network": "lenet-5"})).fit(*pictures)
+    again = round_trip(classifier, tmp_path)
+    assert_alike(classifier, again, pictures[0])
+    with pytest.raises(ValueError, match="X has images of shape"):
+        again.predict(pictures[0][:, :, 1:])
+
+
+def test_parameters_and_options_come_back(blobs: Blobs, quick: Settings, tmp_path: Path) -> None:
+    method = get_method("majority-vote").with_options(ties="lowest")
+    parameters = quick | {"schedule": "step", "step_epochs": (1,), "patience": 3, "folder": tmp_path / "run"}
+    classifier = TrueLabelClassifier(method, **parameters).fit(*blobs)
+    again = round_trip(classifier, tmp_path / "run")
+    # The folder is a place on another computer, perhaps: it is not kept.
+    assert again.get_params() == classifier.get_params() | {"folder": None}
+    assert np.array_equal(again.fit(*blobs).predict_proba(blobs[0]), classifier.predict_proba(blobs[0]))
+
+
+def test_saving_again_replaces(blobs: Blobs, quick: Settings, tmp_path: Path) -> None:
+    points, truth = blobs
+    round_trip(TrueLabelClassifier(**quick).fit(points, truth), tmp_path)
+    other = TrueLabelClassifier(**(quick | {"network": "mlp:4"})).fit(points, truth > 0)
+    assert_alike(other, round_trip(other, tmp_path), points)
+
+
+def test_a_network_of_ones_own_is_passed_again(blobs: Blobs, quick: Settings, tmp_path: Path) -> None:
+    network = nn.Sequential(nn.Linear(2, 8), nn.ReLU())
+    classifier = TrueLabelClassifier(**(quick | {"network": network})).fit(*blobs)
+    classifier.save(tmp_path)
+    with pytest.raises(RunFolderError, match="trained with a network of the user's own: pass it as network="):
+        TrueLabelClassifier.load(tmp_path)
+    fresh = nn.Sequential(nn.Linear(2, 8), nn.ReLU())
+    assert_alike(classifier, TrueLabelClassifier.load(tmp_path, network=fresh), blobs[0])
+    assert_alike(
+        classifier,
+        TrueLabelClassifier.load(tmp_path, network=lambda shape: nn.Sequential(nn.Linear(shape[0], 8), nn.ReLU())),
+        blobs[0],
+    )
+    with pytest.raises(RunFolderError, match="holds weights of another network") as caught:
+        TrueLabelClassifier.load(tmp_path, network=nn.Sequential(nn.Linear(2, 9), nn.ReLU()))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null", '{"format": 0}', '{"format": 1}', "\0"])
+def test_a_folder_that_is_none_is_told_in_one_line(text: str, blobs: Blobs, quick: Settings, tmp_path: Path) -> None:
+    TrueLabelClassifier(**quick).fit(*blobs).save(tmp_path)
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(RunFolderError, match=str(tmp_path)) as caught:
+        TrueLabelClassifier.load(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"nonsense"])
+def test_weights_that_cannot_be_read_are_told_in_one_line(
+    content: bytes | None, blobs: Blobs, quick: Settings, tmp_path: Path
+) -> None:
+    TrueLabelClassifier(**quick).fit(*blobs).save(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    if content is not None:
+        (tmp_path / "model.safetensors").write_bytes(content)
+    with pytest.raises(RunFolderError, match=r"cannot read .*model\.safetensors") as caught:
+        TrueLabelClassifier.load(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_folder_and_nothing_fitted(tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match=r"holds no trained classifier: there is no model\.json in it"):
+        TrueLabelClassifier.load(tmp_path / "none")
+    with pytest.raises(ValueError, match="not fitted yet"):
+        TrueLabelClassifier().save(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_is_written_is_plain(blobs: Blobs, quick: Settings, tmp_path: Path) -> None:
+    classifier = TrueLabelClassifier(**quick).fit(blobs[0], Annotations.from_labels(blobs[1]))
+    classifier.save(tmp_path)
+    note = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert note["format"] == 1
+    assert note["classes"] == [0, 1, 2]
+    assert note["parameters"]["method"] == "cross-entropy"
+
+
+def test_class_arrays_have_the_type_of_their_names() -> None:
+    assert class_array(("b", "long")).dtype == np.dtype("<U4")
+    assert class_array((1, 2)).dtype == np.int64
+    assert class_array((False, True)).dtype == np.bool_

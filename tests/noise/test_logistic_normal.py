@@ -1,0 +1,381 @@
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.distributions import MultivariateNormal
+from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from truelabel.noise.logistic_normal import Covariance, DiagonalScale, LogisticNormal, LogitDensity, RankOneScale
+from truelabel.types import Prediction
+
+FEATURES, CLASSES = 6, 5
+COVARIANCES: tuple[Covariance, ...] = ("full", "diagonal", "isotropic", "identity")
+UNITS = [(7,), (3, 4, 5), (2, 3, 2, 2)]
+VARIANTS = list(itertools.product(COVARIANCES, [True, False]))
+
+
+def predict(model: LogisticNormal, features: Tensor) -> Prediction:
+    nobody = torch.full((len(features), 1), -1)
+    return model(features, features, nobody)
+
+
+def smoothed_logits(label: int, classes: int, *, temperature: float, smoothing: float, dummy: bool) -> Tensor:
+    """Target of a label from first principles: smooth the one-hot vector, then invert the centred softmax."""
+    corners = classes + dummy
+    smoothed = (1 - smoothing) * functional.one_hot(torch.tensor(label), corners).double() + smoothing / corners
+    return temperature * (smoothed[:-1] / smoothed[-1]).log()
+
+
+def dense(model: LogisticNormal, features: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean ``(*U, D)`` and scale ``(*U, D, D)`` as matrices, from the weights."""
+    mean = functional.linear(features, model.head.weight, model.head.bias)
+    eye = torch.eye(mean.shape[-1], dtype=mean.dtype).expand(*mean.shape, mean.shape[-1])
+    if model.covariance == "identity":
+        return mean, eye
+    spread = functional.linear(features, model.spread.weight, model.spread.bias)
+    if model.covariance == "full":
+        return mean, torch.einsum("...i,...j->...ij", spread, spread) + model.scale * eye
+    return mean, (torch.log1p(spread.exp()) + model.scale).unsqueeze(-1) * eye
+
+
+def log_density(mean: Tensor, scale: Tensor, target: Tensor) -> Tensor:
+    value: Tensor = MultivariateNormal(mean, scale @ scale.mT).log_prob(target)
+    return value
+
+
+def minimise(parameter: Tensor, loss: Callable[[], Tensor]) -> None:
+    optimiser = torch.optim.LBFGS(
+        [parameter], max_iter=500, tolerance_grad=1e-12, tolerance_change=1e-15, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        value = loss()
+        value.backward()
+        return value
+
+    optimiser.step(closure)
+
+
+def attenuated(residual: Tensor, floor: float) -> tuple[Tensor, LogitDensity]:
+    """The c that is best for a residual ``(1, D)`` of label 0, found numerically, and the density with it."""
+    target = 7.0
+    mean = target * functional.one_hot(torch.tensor([0]), residual.shape[-1]).double() - residual
+    mean = mean.unsqueeze(-2).requires_grad_()
+    c = torch.randn_like(mean).requires_grad_()
+    label = torch.zeros(1, 1, dtype=torch.long)
+    minimise(c, lambda: -LogitDensity(mean, RankOneScale(c, floor), target, dummy=True).at(label).sum())
+    best = c.detach()
+    return best[0, 0], LogitDensity(mean, RankOneScale(best, floor), target, dummy=True)
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize(("covariance", "dummy"), VARIANTS)
+def test_the_density_of_a_dense_normal(covariance: Covariance, dummy: bool, units: tuple[int, ...]) -> None:
+    model = LogisticNormal(
+        FEATURES, CLASSES, temperature=0.7, scale=0.3, smoothing=0.02, covariance=covariance, dummy=dummy
+    ).double()
+    features = 3 * torch.randn(*units, FEATURES, dtype=torch.double)
+    mean, scale = dense(model, features)
+    targets = [smoothed_logits(k, CLASSES, temperature=0.7, smoothing=0.02, dummy=dummy) for k in range(CLASSES)]
+    expected = torch.stack([log_density(mean, scale, target) for target in targets], -1)
+    noisy = predict(model, features).noisy
+    assert not noisy.normalised
+    torch.testing.assert_close(noisy.all(), expected.unsqueeze(-2), rtol=1e-9, atol=1e-9)
+    for slots in (1, 3):
+        labels = torch.randint(CLASSES, (*units, slots))
+        torch.testing.assert_close(noisy.at(labels), expected.gather(-1, labels), rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(noisy.at(labels), noisy.all().squeeze(-2).gather(-1, labels), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("classes", "smoothing", "with_dummy", "without", "probability"),
+    [(10, 0.01, 6.994, 6.899, 0.9909), (100, 0.01, 9.210, 9.200, 0.9901), (14, 0.1, 4.913, 4.844, 0.9067)],
+)
+def test_targets_of_the_paper(
+    classes: int, smoothing: float, with_dummy: float, without: float, probability: float
+) -> None:
+    for dummy, expected in ((True, with_dummy), (False, without)):
+        model = LogisticNormal(FEATURES, classes, temperature=0.5, smoothing=smoothing, dummy=dummy)
+        assert model.target / 0.5 == pytest.approx(expected, abs=5e-4)
+    at_target = torch.tensor([with_dummy] + [0.0] * classes).softmax(-1)[0].item()
+    assert at_target == pytest.approx(probability, abs=5e-5)
+    assert LogisticNormal(FEATURES, 10).target == pytest.approx(6.99393, abs=5e-6)
+
+
+def test_the_last_class_without_the_dummy_is_far_from_the_origin() -> None:
+    # Sec. 3.3: the squared norm of its target is K - 1 times that of any other class.
+    model = LogisticNormal(FEATURES, CLASSES, covariance="identity", dummy=False).double()
+    torch.nn.init.zeros_(model.head.weight)
+    torch.nn.init.zeros_(model.head.bias)
+    far = model.attenuation(torch.zeros(1, FEATURES, dtype=torch.double), torch.arange(CLASSES).unsqueeze(0))
+    norms = [model.target] * (CLASSES - 1) + [model.target * math.sqrt(CLASSES - 1)]
+    torch.testing.assert_close(far.residual[0], torch.tensor(norms, dtype=torch.double))
+
+
+def test_less_smoothing_asks_for_larger_logits() -> None:
+    features, label = torch.randn(3, FEATURES), torch.tensor([[1], [2], [4]])
+    for smoothing in (0.3, 0.1, 1e-3):
+        model = LogisticNormal(FEATURES, CLASSES, smoothing=smoothing)
+        mean = model.head(features).unsqueeze(-2).requires_grad_()
+        density = LogitDensity(mean, DiagonalScale(torch.ones_like(mean)), model.target, dummy=True)
+        # One gradient step of length one ends in the minimum of squared error, whose softmax is the smoothed label.
+        fitted = mean - torch.autograd.grad(-density.at(label).sum(), mean)[0]
+        probs = functional.pad(fitted, (0, 1)).softmax(-1).squeeze(-2).gather(-1, label)
+        torch.testing.assert_close(probs, torch.full_like(probs, 1 - smoothing + smoothing / (CLASSES + 1)))
+
+
+def test_identity_is_squared_error_regression() -> None:
+    model = LogisticNormal(FEATURES, CLASSES, covariance="identity").double()
+    features, labels = torch.randn(7, FEATURES, dtype=torch.double), torch.randint(CLASSES, (7, 1))
+    targets = model.target * functional.one_hot(labels[:, 0], CLASSES).double()
+    mean = model.head(features)
+    expected = 0.5 * functional.mse_loss(mean, targets, reduction="none").sum(-1, keepdim=True)
+    values = -predict(model, features).noisy.at(labels) - CLASSES / 2 * math.log(2 * math.pi)
+    torch.testing.assert_close(values, expected)
+    gradients = [torch.autograd.grad(value.sum(), model.head.weight)[0] for value in (values, expected)]
+    torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize(("covariance", "dummy"), VARIANTS)
+def test_the_gradient_for_the_mean(covariance: Covariance, dummy: bool) -> None:
+    # Eq. 6: minus Σ⁻¹ (y - μ).
+    model = LogisticNormal(FEATURES, CLASSES, covariance=covariance, dummy=dummy).double()
+    features = torch.randn(CLASSES, FEATURES, dtype=torch.double)
+    targets = torch.stack(
+        [smoothed_logits(k, CLASSES, temperature=1.0, smoothing=0.01, dummy=dummy) for k in range(CLASSES)]
+    )
+    mean, scale = dense(model, features)
+    expected = -torch.linalg.solve(scale @ scale.mT, targets - mean)
+    labels = torch.arange(CLASSES).unsqueeze(-1)
+    for slots in (1, 2):
+        density = predict(model, features).noisy
+        assert isinstance(density, LogitDensity)
+        loss = -density.at(labels.expand(-1, slots)).sum() / slots
+        (gradient,) = torch.autograd.grad(loss, density.mean)
+        torch.testing.assert_close(gradient.squeeze(-2), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("norm", [3.0, 9.89])
+def test_the_best_covariance_attenuates_a_large_residual(norm: float) -> None:
+    floor, size = 0.5, 4
+    residual = functional.normalize(torch.randn(1, size, dtype=torch.double), dim=-1) * norm
+    c, density = attenuated(residual, floor)
+    assert c.square().sum().item() == pytest.approx(norm - floor, abs=1e-6)  # 2.5 for a residual of 3
+    assert functional.cosine_similarity(c, residual[0], dim=0).abs().item() == pytest.approx(1)
+    # Eq. 7: along the residual, the covariance is that of r rᵀ, whose eigenvalue is ‖r‖².
+    scale = torch.outer(c, c) + floor * torch.eye(size, dtype=torch.double)
+    torch.testing.assert_close(scale @ scale @ residual[0], norm**2 * residual[0], rtol=1e-6, atol=1e-6)
+    # Eq. 8: the residual counts divided by its squared norm.
+    loss = -density.at(torch.zeros(1, 1, dtype=torch.long))
+    (gradient,) = torch.autograd.grad(loss.sum(), density.mean)
+    torch.testing.assert_close(gradient[0], -residual / norm**2, rtol=1e-5, atol=1e-6)
+    expected = 0.5 + math.log(norm) + (size - 1) * math.log(floor) + size / 2 * math.log(2 * math.pi)
+    assert loss.item() == pytest.approx(expected)
+
+
+def test_a_small_residual_is_squared_error() -> None:
+    # App. A.4: below the floor the best c is zero.
+    residual = torch.tensor([[0.2, -0.1, 0.2]], dtype=torch.double)
+    c, density = attenuated(residual, 0.5)
+    assert c.norm().item() == pytest.approx(0, abs=1e-5)
+    loss = -density.at(torch.zeros(1, 1, dtype=torch.long))
+    assert loss.item() == pytest.approx(0.5 * 0.09 / 0.25 + 3 * math.log(0.5) + 1.5 * math.log(2 * math.pi))
+
+
+def test_the_gradient_for_c_with_two_classes() -> None:
+    # Eq. 23, with the factor 1/2 that the paper loses; it vanishes at c = 0.
+    floor, target, mean = 0.5, 5.3, torch.full((9, 1, 1), 2.0, dtype=torch.double)
+    c = torch.linspace(-2, 2, 9, dtype=torch.double).view(9, 1, 1).requires_grad_()
+    labels = torch.tensor([[0]] * 4 + [[1]] * 5)
+    residual = target * (1 - 2 * labels.double()) - mean.squeeze(-1)
+    loss = -LogitDensity(mean, RankOneScale(c, floor), target, dummy=False).at(labels).sum()
+    (gradient,) = torch.autograd.grad(loss, c)
+    value = c.detach().squeeze(-1)
+    variance = (value.square() + floor).square()
+    expected = (variance - residual.square()) * (4 * value**3 + 4 * floor * value) / (2 * variance.square())
+    torch.testing.assert_close(gradient.squeeze(-1), expected)
+    assert gradient[4] == 0
+
+
+def test_c_and_minus_c_are_the_same_model() -> None:
+    model = LogisticNormal(FEATURES, CLASSES)
+    features, labels = torch.randn(7, FEATURES), torch.randint(CLASSES, (7, 1))
+    before = predict(model, features).noisy
+    with torch.no_grad():
+        model.spread.weight.neg_()
+        model.spread.bias.neg_()
+    after = predict(model, features).noisy
+    assert torch.equal(after.all(), before.all())
+    assert torch.equal(after.at(labels), before.at(labels))
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize("dummy", [True, False])
+def test_gradcheck(dummy: bool, slots: int) -> None:
+    labels = torch.arange(CLASSES).unsqueeze(-1).repeat(1, slots)
+    shape = (CLASSES, 1, CLASSES if dummy else CLASSES - 1)
+    mean, spread = (torch.randn(shape, dtype=torch.double, requires_grad=True) for _ in range(2))
+
+    def full(mean: Tensor, spread: Tensor) -> Tensor:
+        return LogitDensity(mean, RankOneScale(spread, 0.5), 7.0, dummy).at(labels)
+
+    def diagonal(mean: Tensor, spread: Tensor) -> Tensor:
+        return LogitDensity(mean, DiagonalScale(functional.softplus(spread) + 0.5), 7.0, dummy).at(labels)
+
+    assert torch.autograd.gradcheck(full, (mean, spread))
+    assert torch.autograd.gradcheck(diagonal, (mean, spread))
+
+
+def test_the_dummy_is_never_the_answer() -> None:
+    model = LogisticNormal(FEATURES, CLASSES, temperature=0.5).double()
+    with torch.no_grad():
+        model.head.bias.sub_(50)  # the dummy class, whose logit is zero, would win everywhere
+    features = torch.randn(7, FEATURES, dtype=torch.double)
+    mean, clean = model.head(features), predict(model, features).clean
+    assert (mean < 0).all()
+    assert torch.equal(clean.argmax(-1), mean.argmax(-1))
+    torch.testing.assert_close(clean, (mean / 0.5).log_softmax(-1))
+
+
+def test_without_the_dummy_the_last_class_has_logit_zero() -> None:
+    model = LogisticNormal(FEATURES, CLASSES, temperature=0.5, dummy=False).double()
+    features = torch.randn(3, 4, FEATURES, dtype=torch.double)
+    odds = (model.head(features) / 0.5).exp()
+    expected = torch.cat([odds, torch.ones(3, 4, 1, dtype=torch.double)], -1) / (1 + odds.sum(-1, keepdim=True))
+    torch.testing.assert_close(predict(model, features).clean.exp(), expected)
+
+
+class LargestTensor(TorchDispatchMode):
+    """Remembers the largest number of elements that any operation allocated, in the backward pass too."""
+
+    elements = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = func(*args, **(kwargs or {}))
+        for value in given if isinstance(given, tuple | list) else (given,):
+            if isinstance(value, Tensor):
+                self.elements = max(self.elements, value.untyped_storage().nbytes() // value.element_size())
+        return given
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.parametrize(("covariance", "dummy"), VARIANTS)
+def test_cost_grows_with_the_classes_only(covariance: Covariance, dummy: bool, slots: int) -> None:
+    units, classes = 4, 20_000
+    model = LogisticNormal(2, classes, covariance=covariance, dummy=dummy)
+    features, labels = torch.randn(units, 2, requires_grad=True), torch.randint(classes, (units, slots))
+    with LargestTensor() as largest:
+        noisy = predict(model, features).noisy
+        noisy.at(labels).sum().backward()
+        noisy.all()
+    assert largest.elements == units * classes
+
+
+@pytest.mark.parametrize("floor", [0.1, 0.5])
+@pytest.mark.parametrize("distance", [0.01, 10.0, 1e3])
+@pytest.mark.parametrize("slots", [1, 2])
+def test_single_precision_is_enough(floor: float, distance: float, slots: int) -> None:
+    # The hard case is the one that training aims at: c along the residual, of the best length, almost. What is along c
+    # is then divided by ‖r‖, and what is not, rounding errors included, by the floor.
+    units, size, target = 500, 10, 7.0
+    label = torch.randint(size, (units, 1))
+    direction = functional.normalize(torch.randn(units, size), dim=-1)
+    mean = target * functional.one_hot(label[:, 0], size) - distance * direction + 0.01 * torch.randn(units, size)
+    c = direction * math.sqrt(max(distance - floor, 1.0))
+
+    def value_and_gradient(kind: torch.dtype) -> tuple[Tensor, Tensor]:
+        own = mean.to(kind).unsqueeze(-2).requires_grad_()
+        density = LogitDensity(own, RankOneScale(c.to(kind).unsqueeze(-2), floor), target, dummy=True)
+        values = density.at(label.expand(-1, slots))
+        return values.detach().double(), torch.autograd.grad(values.sum(), own)[0].double().squeeze(-2)
+
+    (single, pull), (double, expected) = value_and_gradient(torch.float), value_and_gradient(torch.double)
+    assert ((single - double).abs() / double.abs().clamp_min(1)).max() < 3e-3
+    assert ((pull - expected).norm(dim=-1) / expected.norm(dim=-1)).median() < 3e-3
+
+
+@pytest.mark.parametrize(("covariance", "dummy"), VARIANTS)
+@pytest.mark.parametrize("size", [1e4, 1e8])
+def test_huge_features_stay_finite_in_single_precision(covariance: Covariance, dummy: bool, size: float) -> None:
+    model = LogisticNormal(FEATURES, CLASSES, scale=0.1, covariance=covariance, dummy=dummy)
+    features = (size * torch.randn(7, FEATURES)).requires_grad_()
+    prediction = predict(model, features)
+    values = [prediction.clean, prediction.noisy.all(), prediction.noisy.at(torch.randint(CLASSES, (7, 1)))]
+    torch.stack([value.sum() for value in values]).sum().backward()
+    gradients = [features.grad, *(parameter.grad for parameter in model.parameters())]
+    for value in (*values, *gradients):
+        assert value is not None
+        assert value.isfinite().all()
+
+
+def test_mixed_precision_computes_the_density_in_single() -> None:
+    model, features = LogisticNormal(FEATURES, CLASSES), torch.randn(7, FEATURES)
+    with torch.autocast("cpu", torch.bfloat16):
+        prediction = predict(model, features)
+        assert prediction.clean.dtype == torch.float
+        assert prediction.noisy.at(torch.zeros(7, 1, dtype=torch.long)).dtype == torch.float
+        assert prediction.noisy.all().dtype == torch.float
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_attenuation(covariance: Covariance, units: tuple[int, ...]) -> None:
+    model = LogisticNormal(FEATURES, CLASSES, covariance=covariance).double()
+    features, labels = torch.randn(*units, FEATURES, dtype=torch.double), torch.randint(-1, CLASSES, (*units, 3))
+    far = model.attenuation(features, labels)
+    assert far.residual.shape == far.whitened.shape == far.gradient.shape == (*units, 3)
+    mean, scale = (values.unsqueeze(len(units)) for values in dense(model, features))
+    residual = model.target * functional.one_hot(labels.clamp_min(0), CLASSES).double() - mean
+    cov = scale @ scale
+    solved = torch.linalg.solve(cov, residual.unsqueeze(-1)).squeeze(-1)
+    given = labels >= 0
+    torch.testing.assert_close(far.residual[given], residual.norm(dim=-1)[given])
+    torch.testing.assert_close(far.whitened[given].square(), (residual * solved).sum(-1)[given])
+    torch.testing.assert_close(far.gradient[given], solved.norm(dim=-1)[given])
+    assert not given.all()
+    for values in far:
+        assert values[~given].isnan().all()
+
+
+def test_both_heads_belong_to_the_classifier_and_neither_starts_at_zero() -> None:
+    shapes = {
+        covariance: {name: tuple(p.shape) for name, p in LogisticNormal(6, 4, covariance=covariance).named_parameters()}
+        for covariance in COVARIANCES
+    }
+    mean = {"head.weight": (4, 6), "head.bias": (4,)}
+    assert shapes["identity"] == mean
+    assert shapes["isotropic"] == mean | {"spread.weight": (1, 6), "spread.bias": (1,)}
+    assert shapes["full"] == shapes["diagonal"] == mean | {"spread.weight": (4, 6), "spread.bias": (4,)}
+    model = LogisticNormal(6, 4, dummy=False)
+    assert model.head.weight.shape == model.spread.weight.shape == (3, 6)
+    assert model.spread.weight.all()
+    assert list(model.noise_parameters()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": 0}, "features=0"),
+        ({"classes": 1}, "classes=1"),
+        ({"temperature": 0.0}, "temperature=0.0"),
+        ({"temperature": math.inf}, "temperature=inf"),
+        ({"scale": -0.5}, "scale=-0.5"),
+        ({"scale": math.nan}, "scale=nan"),
+        ({"smoothing": 0.0}, "smoothing=0.0"),
+        ({"smoothing": 1.0}, "smoothing=1.0"),
+        ({"covariance": "low-rank"}, "covariance='low-rank'.*full, diagonal, isotropic, identity"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LogisticNormal(**({"features": 6, "classes": 4} | options))

@@ -86,12 +86,17 @@ class Bench:
         self.out.parent.mkdir(parents=True, exist_ok=True)
         with self.out.open("a") as file:
             file.write(json.dumps(line) + "\n")
-        print(f"{noise:14} {method:26} {options} seed {seed}: {line['test_accuracy']:.4f} in {line['seconds']} s", flush=True)
+        print(
+            f"{noise:14} {method:26} {options} seed {seed}: {line['test_accuracy']:.4f} in {line['seconds']} s",
+            flush=True,
+        )
 
     def searched(self, noise: str, method: str) -> dict[str, Any]:
         found = search(get_method(method), self.job(noise, 0), self.engine)
         for trial in found.trials:
-            print(f"{noise:14} {method} search {trial.options}: {trial.score:.4f} of noisy validation labels", flush=True)
+            print(
+                f"{noise:14} {method} search {trial.options}: {trial.score:.4f} of noisy validation labels", flush=True
+            )
         chosen = max(found.trials, key=lambda trial: trial.score)
         return chosen.options
 
@@ -100,7 +105,9 @@ def summary(lines: list[dict[str, Any]]) -> None:
     """Mean and standard deviation over seeds."""
     groups: dict[str, list[float]] = {}
     for line in lines:
-        name = f"{line['noise']:14} {line['method']:26} {line['options']} ({line['chosen_by']}, {line['epochs']} epochs)"
+        name = (
+            f"{line['noise']:14} {line['method']:26} {line['options']} ({line['chosen_by']}, {line['epochs']} epochs)"
+        )
         groups.setdefault(name, []).append(line["test_accuracy"])
     for name, values in groups.items():
         spread = np.std(values, ddof=1) if len(values) > 1 else float("nan")

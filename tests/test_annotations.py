@@ -333,6 +333,13 @@ def test_what_cannot_be_learned_from_is_refused(matrix: list[list[int]], message
         Annotations.from_matrix(matrix).check_trainable()
 
 
+def test_what_has_no_labels_can_be_left_out() -> None:
+    annotations = Annotations.from_matrix([[-1, -1, -1], [0, -1, 1], [1, -1, -1]]).labelled()
+    assert annotations.examples.tolist() == [1, 2]
+    assert annotations.annotators.tolist() == [0, 2]
+    assert annotations.matrix().tolist() == [[0, 1], [1, -1]]
+
+
 def test_silent_annotators_can_be_dropped() -> None:
     annotations = Annotations.from_matrix([[0, -1, 1], [1, -1, -1]]).without_silent_annotators()
     assert annotations.annotators.tolist() == [0, 2]

@@ -88,8 +88,6 @@ def test_columns_may_have_any_name(tmp_path: Path) -> None:
     columns = LabelColumns(example="what", annotator="who", label="says", classes=["b", "a"])
     annotations = columns.annotations(tmp_path / "odd.csv")
     assert annotations.matrix().tolist() == [[0, 1], [0, -1]]
-    assert columns.example_column(tmp_path / "odd.csv") == "what"
-    assert columns.example_column(tmp_path / "odd.npy") is None
 
 
 def test_classes_of_a_matrix_may_be_named_by_their_numbers(shelf: Path) -> None:

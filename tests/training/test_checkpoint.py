@@ -41,7 +41,7 @@ def test_a_restored_state_goes_on_bit_by_bit(optimizer: str, tmp_path: Path) -> 
     expected = [advance(state) for _ in range(3)]
     torch.manual_seed(99)
     other = make(optimizer)
-    other.load(tmp_path / "last.safetensors", rank=0)
+    other.load(tmp_path / "last.safetensors", rank=0, world=1)
     assert [advance(other) for _ in range(3)] == expected
     assert other.history == state.history
     for name, value in peer_tensors(state.peers).items():
@@ -58,10 +58,10 @@ def test_each_process_takes_its_own_generators(tmp_path: Path) -> None:
     theirs = other.random_states()
     state.save(tmp_path / "c.safetensors", {k: torch.stack([mine[k], theirs[k]]) for k in mine})
     expected = torch.rand(2, generator=other.generators["transform"])
-    state.load(tmp_path / "c.safetensors", rank=1)
+    state.load(tmp_path / "c.safetensors", rank=1, world=2)
     assert torch.equal(torch.rand(2, generator=state.generators["transform"]), expected)
     with pytest.raises(RunFolderError, match="was written by 2 processes: resume with as many"):
-        state.load(tmp_path / "c.safetensors", rank=2)
+        state.load(tmp_path / "c.safetensors", rank=0, world=1)
 
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:

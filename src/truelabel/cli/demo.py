@@ -49,8 +49,7 @@ def demo(
         ["majority vote of the labels", _spread([r["vote"] for r in repeats]), ""],
     ]
     rows += [
-        [f"network, {name}", "", _spread([r["methods"][name]["test_accuracy"] for r in repeats])]
-        for name in SHOWN
+        [f"network, {name}", "", _spread([r["methods"][name]["test_accuracy"] for r in repeats])] for name in SHOWN
     ]
     rows.append([f"network, {TRUTH}", "", _spread([r["methods"][TRUTH]["test_accuracy"] for r in repeats])])
     show(["", "labels right", "test accuracy"], rows, title=f"Mean ± standard deviation of {seeds} repeats", right=1)

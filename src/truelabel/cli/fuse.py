@@ -56,7 +56,7 @@ def fuse(
     order = np.argsort(-annotators["agreement"], kind="stable")
     shown = order if len(order) <= 12 else np.concatenate([order[:6], order[-6:]])
     show(
-        ["annotator", "labels", "agrees with the consensus"],
+        ["annotator", "labels", "agrees with the consensus (own vote included)"],
         [[annotators["annotator"][i], annotators["labels"][i], f"{annotators['agreement'][i]:.1%}"] for i in shown],
         title=f"{annotations}" if len(shown) == len(order) else f"{annotations}: the six who agree most and least",
         right=1,

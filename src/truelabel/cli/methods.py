@@ -33,8 +33,5 @@ def methods(
         return
     from truelabel.cli.tables import show
 
-    rows = [
-        [method.name, method.summary, ", ".join(method.tasks), "yes" if method.uses_annotators else "no", method.paper]
-        for method in METHODS.values()
-    ]
-    show(["method", "what it does", "tasks", "tells annotators apart", "from"], rows)
+    rows = [[method.name, method.summary, "\n".join(method.tasks), method.paper] for method in METHODS.values()]
+    show(["method", "what it does", "for", "from"], rows)

@@ -17,7 +17,9 @@ def show(
 
     table = Table(title=title and escape(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
-        table.add_column(escape(column), justify="right" if right is not None and i >= right else "left")
+        table.add_column(
+            escape(column), justify="right" if right is not None and i >= right else "left", no_wrap=i == 0
+        )
     for row in rows:
         table.add_row(*(escape(str(value)) for value in row))
     Console(soft_wrap=False).print(table)

@@ -130,7 +130,8 @@ def train(
     if search:
         rows.append(["options chosen", ", ".join(f"{k}={v}" for k, v in classifier.method_.options().items())])
     rows.append(["annotator skill, lowest to highest", _range(classifier.annotator_skill_)])
-    show(["", ""], rows, title=f"{method} on {annotations}")
+    typer.echo(f"{method} on {annotations}")
+    show([method, "value"], rows, right=1)
     typer.echo(f"Wrote the run to {out}: model, metrics, label_quality.csv, annotators.csv")
 
 

@@ -33,7 +33,8 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:
             if images and hasattr(estimator, name):
                 delattr(estimator, name)
     elif estimator.input_shape_ != checked.shape[1:]:
-        raise ValueError(f"X has examples of shape {checked.shape[1:]}, but fit saw {estimator.input_shape_}")
+        kind = "images" if images else "examples"
+        raise ValueError(f"X has {kind} of shape {checked.shape[1:]}, but fit saw {estimator.input_shape_}")
     return checked
 
 

@@ -30,7 +30,6 @@ class MajorityVote(Method):
     name = "majority-vote"
     summary = "the class that most annotators named, then cross entropy"
     paper = "baseline"
-    uses_annotators = True
 
     ties: Ties = "random"
 

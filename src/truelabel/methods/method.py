@@ -158,10 +158,10 @@ def _claim(folder: Path, method: Method, job: Job) -> None:
     theirs = read_json(path)
     if not isinstance(theirs, dict):
         raise RunFolderError(f"{path} does not describe a run: name another folder, or delete it")
-    differing = [key for key in ours if theirs.get(key) != ours[key]]
-    if differing:
-        key = differing[0]
+    flat, other = ({**note, **note.get("training", {}), "training": None} for note in (ours, theirs))
+    differing = next((key for key in flat if other.get(key) != flat[key]), None)
+    if differing is not None:
         raise RunFolderError(
-            f"{folder} holds another run ({key} is {theirs.get(key)!r}, not {ours[key]!r}): "
+            f"{folder} holds another run ({differing} is {other.get(differing)!r}, not {flat[differing]!r}): "
             "name another folder, or delete it"
         )

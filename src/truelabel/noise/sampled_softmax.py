@@ -26,7 +26,7 @@ from torch.nn import functional
 TILE_ON_CPU = 2**18
 """Numbers in a tile: with its noise, 2 MiB in float32, near the core and long enough to hide the cost of a call."""
 
-TILE_ELSEWHERE = 2**24
+TILE_ELSEWHERE = 2**25
 """Numbers in a tile on an accelerator, where launching a kernel costs more than memory."""
 
 Normal = Callable[[Tensor], Tensor]
@@ -92,7 +92,8 @@ def log_mean_softmax_at(
                 [0.5000]])
     """
     loading = torch.cat([latent.location.unsqueeze(-1), latent.factors], -1).flatten(0, -3)
-    values: Tensor = _OnePass.apply(loading, latent.scale.flatten(0, -2), labels.flatten(0, -2), samples, normal)
+    one_pass: Any = _OnePass
+    values: Tensor = one_pass.apply(loading, latent.scale.flatten(0, -2), labels.flatten(0, -2), samples, normal)
     return values.view(labels.shape)
 
 
@@ -121,14 +122,8 @@ class _OnePass(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         to_loading, to_scale = ctx.saved_tensors
-        with _full_precision(grad.device):
-            return (
-                torch.einsum("us,usjk->ukj", grad, to_loading),
-                torch.einsum("us,usk->uk", grad, to_scale),
-                None,
-                None,
-                None,
-            )
+        grad = grad.unsqueeze(-1)
+        return (grad.unsqueeze(-1) * to_loading).sum(1).mT, (grad * to_scale).sum(1), None, None, None
 
 
 class _LabelSums:
@@ -202,8 +197,9 @@ def log_mean_softmax(latent: GaussianLatent, draws: Draws, upsample: int = 1) ->
         tensor([[     0., -10000.]])
     """
     loading, scale = _class_first(latent, upsample)
-    one = torch.ones_like(draws.own[:1])
-    log_probs: Tensor = _TwoPass.apply(loading, scale, torch.cat([one, draws.common]), draws.own, upsample)
+    common = torch.cat([torch.ones_like(draws.own[:1]), draws.common])
+    two_pass: Any = _TwoPass
+    log_probs: Tensor = two_pass.apply(loading, scale, common, draws.own, upsample)
     return _class_last(log_probs, latent, upsample)
 
 

@@ -41,7 +41,7 @@ class State:
                 tensors |= {f"optimizer.{m}.{i}.{key}": value for key, value in entries.items() if value is not None}
         write_tensors(path, tensors, asdict(self.history))
 
-    def load(self, path: Path, rank: int) -> None:
+    def load(self, path: Path, rank: int, world: int) -> None:
         """Take up what :meth:`save` wrote."""
         tensors, note = read_tensors(path)
         load_peers(self.peers, tensors, path)
@@ -53,7 +53,7 @@ class State:
                 state.setdefault(int(i), {})[key] = value
             optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
         states = {name: tensors[f"generator.{name}"] for name in (*self.generators, *default_states(self.device))}
-        if any(rank >= len(value) for value in states.values()):
+        if any(len(value) != world for value in states.values()):
             raise RunFolderError(f"{path} was written by {len(states['step'])} processes: resume with as many")
         # Cloned, because torch reads a state from an aligned address or not at all (it may even crash).
         mine = {name: value[rank].clone() for name, value in states.items()}

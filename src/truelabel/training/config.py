@@ -80,6 +80,8 @@ class TrainingConfig:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
         if not 0 <= self.validation < 1:
             raise ValueError(f"validation must lie in [0, 1), got {self.validation!r}")
+        if self.patience is not None and not self.validation:
+            raise ValueError("patience needs a validation part to judge by: set validation above 0")
         if self.schedule == "step" and not self.step_epochs:
             raise ValueError("schedule 'step' needs step_epochs, the epochs at which the learning rate falls")
         if self.patience is not None:

@@ -125,7 +125,7 @@ def fit(
         state = State(plain, optimizers, selector, generators, History())
         memory = _Keeper(folder, plain)
         if folder is not None and (folder / "last.safetensors").exists():
-            state.load(folder / "last.safetensors", rank)
+            state.load(folder / "last.safetensors", rank, fabric.world_size)
         history = state.history
         listeners = _listeners(stack, stage, config.epochs, len(history.rows), folder, fabric, logging)
         schedule = _Schedule(config, len(split.train), fabric)

@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -20,12 +21,21 @@ from typing import Any
 import pytest
 import typer
 
+import truelabel
 from truelabel.cli.main import app
 from truelabel.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+
+
+def menu() -> list[str]:
+    """Pages in the menu, relative to the folder of the documentation."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    return re.findall(r": (\S+\.md)$", text, re.MULTILINE)
+
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(DOCS / page for page in menu() if not page.startswith("api/"))]
 UsageError = typer.BadParameter.__bases__[0]  # typer brings its own click, or not, by its version
 COSTLY = ("demo", "data fetch", "data list", "data where")
 """Commands that are only parsed: they train for long, or depend on the machine."""
@@ -84,7 +94,7 @@ def shape_of(text: str) -> str:
 def run_page(page: Path) -> Iterator[tuple[Block, str]]:
     """Run the blocks of a page in order; give every block of output and what was really printed.
 
-    Tests and docstrings that the blocks define are run at the end.
+    Commands in a ``console`` block are only parsed. Tests and docstrings that the blocks define are run at the end.
     """
     module = ModuleType("truelabel_page")
     sys.modules[module.__name__] = module  # where dataclasses look up the names in annotations
@@ -98,7 +108,7 @@ def run_page(page: Path) -> Iterator[tuple[Block, str]]:
                 if block.info == "python":
                     code = "\n" * (block.line - 1) + block.code
                     exec(compile(code, str(page), "exec"), module.__dict__)
-                for arguments in block.commands:
+                for arguments in block.commands if block.info == "bash" else ():
                     if not " ".join(arguments).startswith(COSTLY):
                         app(arguments, standalone_mode=False)
             printed = stream.getvalue()
@@ -109,7 +119,7 @@ def run_page(page: Path) -> Iterator[tuple[Block, str]]:
         del sys.modules[module.__name__]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
@@ -121,7 +131,7 @@ def test_the_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monk
             assert abs(float(expected) - float(actual)) < 10, where
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_are_valid(page: Path) -> None:
     for block in blocks(page):
         for arguments in block.commands:
@@ -142,26 +152,50 @@ def test_few_blocks_are_left_out() -> None:
 
 
 def test_the_menu_has_every_page() -> None:
-    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
-    listed = re.findall(r": (\S+\.md)$", menu, re.MULTILINE)
-    assert sorted(listed) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+    there = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    waiting = {f"methods/{path.stem}.md" for path in DOCS.glob("methods/*.md") if path.stem not in METHODS}
+    assert sorted(menu()) == sorted(there - waiting)
+
+
+def test_every_method_has_a_page_and_no_page_is_left_over() -> None:
+    assert sorted(METHODS) == sorted(Path(page).stem for page in menu() if page.startswith("methods/"))
+    overview = (DOCS / "methods.md").read_text(encoding="utf-8")
+    assert sorted(METHODS) == sorted(re.findall(r"^\| \[([\w-]+)\]\(methods/\1\.md\) \|", overview, re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_has_a_section(name: str) -> None:
-    text = (DOCS / "methods.md").read_text(encoding="utf-8")
-    assert re.search(rf"^## `?{name}`?$", text, re.MULTILINE)
-    section = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
-    for part in ("**When.**", "**When not.**", "**Cost.**", "```python"):
-        assert part in section
-    for option in METHODS[name].options():
-        assert f"`{option}`" in section
+def test_the_page_of_a_method_says_what_it_should(name: str) -> None:
+    method = METHODS[name]
+    top, *rest = re.split(r"^## ", (DOCS / "methods" / f"{name}.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sections = dict(section.split("\n", 1) for section in rest)
+    assert top.startswith(f"# {name}\n")
+    assert "```text\n" in top, "the equation"
+    published = [] if method.paper == "baseline" else ["Differs from the paper", "Reference"]
+    assert list(sections) == ["When to use it", "When not", "Options", "Cost", *published, "Example"]
+    assert "```python\n" in sections["Example"]
+    documented = dict(re.findall(r"^\| `(\w+)` \| `(.+?)` \|", sections["Options"], re.MULTILINE))
+    assert documented == {option: repr(value).replace("'", '"') for option, value in method.options().items()}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_grids_of_the_papers_are_shown() -> None:
+    text = (DOCS / "search.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^\| `([\w-]+)` \| (`\w+` in .+) \|$", text, re.MULTILINE))
+    grids = {name: method.grid for name, method in METHODS.items() if method.grid}
+    assert shown == {
+        name: ", and ".join(f"`{option}` in {', '.join(map(str, values))}" for option, values in grid.items())
+        for name, grid in grids.items()
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def environment() -> dict[str, str]:
+    """That of a process in another folder, which is to find the same package, installed or not."""
+    return {**os.environ, "PYTHONPATH": str(Path(truelabel.__file__).parents[1])}
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +203,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages, built with every warning an error."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
     return folder
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import truelabel
+
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
@@ -16,6 +18,8 @@ def test_there_are_some() -> None:
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
 def test_it_runs_without_a_warning(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    # The script runs in another folder, where a relative path leads nowhere.
+    monkeypatch.setenv("PYTHONPATH", str(Path(truelabel.__file__).parents[1]))
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -40,7 +40,7 @@ from truelabel.losses import (
 )
 from truelabel.methods import METHODS, Method
 from truelabel.networks import Network, UNet, build
-from truelabel.noise import LogisticNormal, NoiseModel, NoNoise, TemperedHead, Transition
+from truelabel.noise import GaussianLogits, LogisticNormal, NoiseModel, NoNoise, TemperedHead, Transition
 from truelabel.selection import KeepAll, Selector
 from truelabel.transforms import Mixup, NoiseAgainstNoise, Transform
 from truelabel.types import MISSING, Batch
@@ -56,6 +56,12 @@ SLOTS, CHANNELS, CLASSES, ANNOTATORS, FEATURES = 2, 10, 6, 8, 9
 
 # Features F, classes K, annotators R -> noise model.
 NOISE_MODELS: dict[str, Callable[[int, int, int], NoiseModel]] = {
+    "GaussianLogits": lambda features, classes, annotators: GaussianLogits(
+        features, classes, samples=20, prediction_samples=20
+    ),
+    "GaussianLogits low rank": lambda features, classes, annotators: GaussianLogits(
+        features, classes, temperature=0.5, factors=2, samples=20, prediction_samples=20
+    ),
     "LogisticNormal": lambda features, classes, annotators: LogisticNormal(features, classes),
     "LogisticNormal without dummy": lambda features, classes, annotators: LogisticNormal(
         features, classes, dummy=False
@@ -79,7 +85,6 @@ NOISE_MODELS: dict[str, Callable[[int, int, int], NoiseModel]] = {
 
 LOSSES: dict[str, Loss] = {
     "BiTempered": BiTempered(0.7, 2.0),
-    "BiTempered light": BiTempered(0.3, 0.8),
     "CrossEntropy": CrossEntropy(),
     "GeneralizedCrossEntropy": GeneralizedCrossEntropy(0.7),
     "HardBootstrap": HardBootstrap(0.8),
@@ -143,6 +148,9 @@ METHOD_OPTIONS: dict[str, dict[str, Any]] = {
     "forward": {"warm_up": 1},
     "generalized-cross-entropy": {},
     "hard-bootstrap": {},
+    "heteroscedastic": {"samples": 10, "prediction_samples": 10},
+    "heteroscedastic-full": {"samples": 10, "prediction_samples": 10},
+    "heteroscedastic-temperature": {"samples": 10, "prediction_samples": 10},
     "logistic-normal": {},
     "majority-vote": {},
     "mixup": {},
@@ -156,7 +164,7 @@ ONLY_UNITS: dict[str, tuple[Units, ...]] = {}
 """Noise models and learners that know one kind of units only, for instance ``{"CausalNL": ((7,),)}``."""
 
 NOT_COMPONENTS: dict[str, set[str]] = {
-    "noise": {"NoiseModel", "estimate_transition"},
+    "noise": {"NoiseModel", "Uncertainty", "estimate_transition"},
     "losses": {"Loss", "from_logits", "require_probabilities", "tempered_softmax"},
     "learners": {"Learner", "ParameterGroups", "reduce_slots"},
     "selection": {"Selector"},

@@ -172,7 +172,7 @@ def test_the_loss_is_bounded(t1: float, t2: float, kind: torch.dtype) -> None:
     (gradient,) = torch.autograd.grad(values.sum(), logits)
     bound = 1 / (1 - t1)
     assert values[0] < 0.1 * bound
-    assert (values[1:] > 0.7 * bound).all()
+    assert (values[1:] > 0.6 * bound).all()
     assert (values <= bound * (1 + 1e-6)).all()
     assert gradient.isfinite().all()
     if t2 == 1:

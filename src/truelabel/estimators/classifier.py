@@ -165,6 +165,12 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             folder=None if self.folder is None else Path(self.folder),
             logging=Logging(progress=self.verbose, tensorboard=self.tensorboard),
         )
+        if isinstance(self.search, str) and self.search != "paper":
+            raise ValueError(f"search must be 'paper' or a dict from options to values, got {self.search!r}")
+        if self.search is None and self.trials is not None:
+            raise ValueError("trials needs search, the options and values to try")
+        if hasattr(self, "trials_"):
+            del self.trials_
         if self.search is None:
             self.method_, learned = method, learn(method, job, engine)
         else:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from truelabel.losses.loss import from_logits, require_probabilities
 from truelabel.types import Batch, Prediction
@@ -135,6 +136,7 @@ class _BiTempered(torch.autograd.Function):
         return (gap - (targets.pow(2 - t1) - probs.pow(2 - t1)) / (2 - t1)).sum(-1)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> Any:
         probs, targets = ctx.saved_tensors
         pull = (probs - targets) * probs.pow(ctx.t2 - ctx.t1)

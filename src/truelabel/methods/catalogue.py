@@ -6,6 +6,7 @@ from truelabel.methods.bi_tempered import BiTemperedMethod
 from truelabel.methods.bootstrap import HardBootstrapMethod, SoftBootstrapMethod
 from truelabel.methods.cross_entropy import CrossEntropyMethod
 from truelabel.methods.generalized_cross_entropy import GeneralizedCrossEntropyMethod
+from truelabel.methods.heteroscedastic import Heteroscedastic, HeteroscedasticFull, HeteroscedasticTemperature
 from truelabel.methods.logistic_normal import LogisticNormalMethod
 from truelabel.methods.majority_vote import MajorityVote
 from truelabel.methods.method import Method
@@ -24,6 +25,9 @@ METHODS: dict[str, Method] = {
     "forward": Forward(),
     "reweight": ReweightMethod(),
     "t-revision": TRevision(),
+    "heteroscedastic": Heteroscedastic(),
+    "heteroscedastic-temperature": HeteroscedasticTemperature(),
+    "heteroscedastic-full": HeteroscedasticFull(),
     "logistic-normal": LogisticNormalMethod(),
     "majority-vote": MajorityVote(),
 }

@@ -39,6 +39,8 @@ class LogisticNormalMethod(Method):
     dummy: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dummy, bool):
+            raise ValueError(f"dummy must be True or False, got {self.dummy!r}")
         self._noise(features=1, classes=2)
 
     def learner(self, plan: Blueprint) -> Learner:

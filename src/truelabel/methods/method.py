@@ -90,7 +90,7 @@ def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
     if job.folder is None and engine.processes > 1:
         with tempfile.TemporaryDirectory(prefix="truelabel-") as folder:
             return learn(method, replace(job, folder=Path(folder)), engine)
-    _check(job)
+    _check(method, job)
     fabric = engine.fabric(job.config.precision)
     if job.folder is not None:
         _claim(job.folder, method, job)
@@ -111,13 +111,15 @@ class _Work:
         self.method.learn(Run(self.job, fabric))
 
 
-def _check(job: Job) -> None:
+def _check(method: Method, job: Job) -> None:
     """Meet labels or a network that do not fit these inputs before anything is written."""
     if len(job.inputs) != len(job.annotations.examples):
         raise ValueError(f"there are {len(job.inputs)} inputs, but labels for {len(job.annotations.examples)} examples")
     shape = tuple(job.inputs.shape[1:])
     with seeded(job.seed, "", "check"), torch.no_grad():
-        network = Blueprint(job.network, shape, len(job.annotations.classes), len(job.annotations.annotators)).network()
+        plan = Blueprint(job.network, shape, len(job.annotations.classes), len(job.annotations.annotators))
+        method.learner(plan)
+        network = plan.network()
         example = next((p.new_zeros(1, *shape) for p in network.parameters()), torch.zeros(1, *shape))
         space = tuple(network.eval()(example).shape[1:-1])
     if space != job.annotations.space:

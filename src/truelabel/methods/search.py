@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from truelabel.methods.method import Learned, Method, learn
 from truelabel.training import Engine, History, Job
+from truelabel.training.config import Select
 from truelabel.training.files import write_json
 
 Grid = Mapping[str, Sequence[Any]]
@@ -70,19 +72,25 @@ def search(
     grid = dict(method.grid if grid is None else grid)
     if not grid:
         raise ValueError(f"{method.name} has no grid of its own: name the options and values to search")
-    if not job.config.validation:
+    if not int(job.config.validation * len(job.inputs)):
         raise ValueError("a search needs a validation part to choose by: set validation above 0")
     for name, values in grid.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+            raise ValueError(f"{name} must have a list of values to search, got {values!r}")
         for value in values:
             method.with_options(**{name: value})
+    if trials is not None and trials < 1:
+        raise ValueError(f"trials must be at least 1, got {trials!r}")
     by = score or method.search_score
+    if by not in get_args(Score):
+        raise ValueError(f"score must be one of {', '.join(get_args(Score))}, got {by!r}")
     done: list[tuple[Trial, Learned, Method]] = []
 
     def run(options: dict[str, Any]) -> float:
         candidate = method.with_options(**options)
         folder = None if job.folder is None else job.folder / "search" / _label(options)
         learned = learn(candidate, replace(job, folder=folder), engine)
-        trial = Trial(options, validation_score(learned.history, by))
+        trial = Trial(options, validation_score(learned.history, by, job.config.select))
         done.append((trial, learned, candidate))
         return trial.score
 
@@ -110,9 +118,11 @@ def combinations(grid: Grid) -> Iterator[dict[str, Any]]:
         yield dict(zip(grid, values, strict=True))
 
 
-def validation_score(history: History, by: Score) -> float:
+def validation_score(history: History, by: Score, select: Select) -> float:
     """How well held-out noisy labels were predicted by the weights that are kept; higher is better."""
-    return history.best("valid_accuracy") if by == "accuracy" else -history.best("valid_loss")
+    epoch = history.best_epoch if select == "best" and history.best_epoch is not None else -1
+    row = history.rows[epoch]
+    return row["valid_accuracy"] if by == "accuracy" else -row["valid_loss"]
 
 
 def _optuna(grid: Grid, trials: int, seed: int, run: Any) -> None:
@@ -142,4 +152,6 @@ def _suggest(trial: Any, name: str, values: Sequence[Any]) -> Any:
 
 
 def _label(options: Mapping[str, Any]) -> str:
-    return "-".join(f"{name}={value}" for name, value in options.items()).replace("/", "_")
+    text = "-".join(f"{name}={value}" for name, value in options.items())
+    plain = "".join(c if c.isalnum() or c in "=.-_" else "_" for c in text)
+    return plain if plain == text and len(text) < 100 else hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -35,11 +35,13 @@ class TransitionMethod(Method):
     def __post_init__(self) -> None:
         if self.warm_up < 1:
             raise ValueError(f"warm_up must be at least 1, got {self.warm_up!r}")
+        if self.warm_up != int(self.warm_up):
+            raise ValueError(f"warm_up must be a whole number, got {self.warm_up!r}")
         if self.quantile is not None and not 0 < self.quantile <= 1:
             raise ValueError(f"quantile must lie in (0, 1], or be None, got {self.quantile!r}")
         if self.transition is not None:
             rows = tuple(tuple(float(p) for p in row) for row in self.transition)
-            if any(len(row) != len(rows) or min(row) < 0 or abs(sum(row) - 1) > 1e-4 for row in rows):
+            if not all(len(row) == len(rows) and min(row) >= 0 and abs(sum(row) - 1) <= 1e-4 for row in rows):
                 raise ValueError("transition must be square, with rows of probabilities that sum to one")
             object.__setattr__(self, "transition", rows)
 
@@ -48,10 +50,15 @@ class TransitionMethod(Method):
         """What is minimised once the transition is known."""
 
     def learner(self, plan: Blueprint) -> Learner:
-        if self.transition is not None and len(self.transition) != plan.classes:
+        return corrected(plan, self.given(plan), self.loss())
+
+    def given(self, plan: Blueprint) -> Tensor:
+        """The transition given, or the identity in its place."""
+        if self.transition is None:
+            return torch.eye(plan.classes)
+        if len(self.transition) != plan.classes:
             raise ValueError(f"transition is for {len(self.transition)} classes, but there are {plan.classes}")
-        matrix = torch.eye(plan.classes) if self.transition is None else torch.tensor(self.transition)
-        return corrected(plan, matrix, self.loss())
+        return torch.tensor(self.transition)
 
     def warm(self, run: Run) -> tuple[Learner | None, Tensor]:
         """The network of the warm-up, None if it is not needed, and the transition."""
@@ -134,8 +141,7 @@ class TRevision(TransitionMethod):
         return Reweight(attached=True)
 
     def learner(self, plan: Blueprint) -> Learner:
-        matrix = torch.eye(plan.classes) if self.transition is None else torch.tensor(self.transition)
-        return corrected(plan, matrix, self.loss(), revise=True)
+        return corrected(plan, self.given(plan), self.loss(), revise=True)
 
     def learn(self, run: Run) -> Learned:
         start, transition = self.warm(run)

@@ -1,10 +1,20 @@
 """How truth turns into what people say: heads that sit on a network's features."""
 
 from truelabel.noise.anchors import estimate_transition
+from truelabel.noise.gaussian_logits import GaussianLogits, Uncertainty
 from truelabel.noise.logistic_normal import LogisticNormal
 from truelabel.noise.model import NoiseModel
 from truelabel.noise.none import NoNoise
 from truelabel.noise.tempered_head import TemperedHead
 from truelabel.noise.transition import Transition
 
-__all__ = ["LogisticNormal", "NoNoise", "NoiseModel", "TemperedHead", "Transition", "estimate_transition"]
+__all__ = [
+    "GaussianLogits",
+    "LogisticNormal",
+    "NoNoise",
+    "NoiseModel",
+    "TemperedHead",
+    "Transition",
+    "Uncertainty",
+    "estimate_transition",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -30,7 +32,9 @@ def estimate_transition(posterior: Tensor, quantile: float | None = 0.97) -> Ten
         raise ValueError(f"quantile must lie in (0, 1], or be None, got {quantile!r}")
     candidates = posterior
     if quantile is not None:
-        top = posterior.quantile(quantile, dim=0, interpolation="higher")
+        # torch.quantile refuses more than sixteen million values, which a few hundred masks have.
+        place = math.ceil(quantile * (len(posterior) - 1))
+        top = posterior.kthvalue(place + 1, dim=0).values
         below = torch.where(posterior < top, posterior, -1.0)
         # A class whose probabilities are all equal has nothing below its quantile.
         candidates = torch.where((below >= 0).any(0), below, posterior)

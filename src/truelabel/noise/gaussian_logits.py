@@ -30,6 +30,11 @@ class Uncertainty(NamedTuple):
         probs: ``(*U, K)``, mean over draws of the softmax.
         variance: ``(*U, K)``, variance over draws of the softmax: noise that the input itself brings.
         entropy: ``(*U)``, of ``probs``, in nats.
+
+    Example:
+        >>> import torch
+        >>> GaussianLogits(features=8, classes=3).uncertainty(torch.zeros(5, 8)).variance.shape
+        torch.Size([5, 3])
     """
 
     probs: Tensor

@@ -29,6 +29,8 @@ class TemperedHead(NoiseModel):
 
     def __init__(self, features: int, classes: int, temperature: float) -> None:
         super().__init__()
+        if not temperature > 0:
+            raise ValueError(f"temperature must be positive, got {temperature!r}")
         self.head = nn.Linear(features, classes)
         self.temperature = temperature
 

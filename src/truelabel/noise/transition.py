@@ -10,6 +10,9 @@ from torch import Tensor, nn
 from truelabel.noise.model import NoiseModel
 from truelabel.types import Likelihood, Prediction
 
+FLOOR = 1e-12
+"""Least probability under a matrix that is learned; the gradient of its logarithm must not overflow."""
+
 
 class Transition(NoiseModel):
     r"""What is said follows the truth through one matrix.
@@ -44,7 +47,7 @@ class Transition(NoiseModel):
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
         clean = self.head(features).log_softmax(-1)
-        return Prediction(clean, Mixed(clean, self.revised()), clean.new_zeros(()))
+        return Prediction(clean, Mixed(clean, self.revised(), learned=self.slack is not None), clean.new_zeros(()))
 
     def revised(self) -> Tensor:
         """The matrix in use, ``(K, K)``; rows sum to one."""
@@ -63,24 +66,34 @@ class Mixed(Likelihood):
     Args:
         clean: ``(*U, K)``, log p(y|x).
         transition: ``(K, K)``.
+        learned: mix in probability space, where a cell that is zero still feels the pull of the labels that it holds
+            for impossible. A fixed matrix is mixed in log space, exactly.
     """
 
-    def __init__(self, clean: Tensor, transition: Tensor) -> None:
+    def __init__(self, clean: Tensor, transition: Tensor, *, learned: bool = False) -> None:
         self.clean = clean
-        # The logarithm of an impossible mistake stays finite, and so does its gradient.
-        self.log_transition = transition.clamp_min(torch.finfo(transition.dtype).tiny).log()
+        self.transition = transition
+        self.learned = learned
 
     def all(self) -> Tensor:
-        return (self.clean.unsqueeze(-1) + self.log_transition).logsumexp(-2).unsqueeze(-2)
+        return self._mix(self.clean, self.transition.T).unsqueeze(-2)
 
     def at(self, labels: Tensor) -> Tensor:
-        columns = self.log_transition.T[labels.clamp_min(0)]
-        return (self.clean.unsqueeze(-2) + columns).logsumexp(-1)
+        return self._mix(self.clean, self.transition.T[labels.clamp_min(0)])
+
+    def _mix(self, clean: Tensor, columns: Tensor) -> Tensor:
+        """``clean (*U, K)`` through ``columns (..., J, K)``: ``(*U, J)``."""
+        if self.learned:
+            top = clean.amax(-1, keepdim=True).detach()
+            mixed = ((clean - top).exp().unsqueeze(-2) * columns).sum(-1)
+            return (mixed + FLOOR).log() + top
+        columns = columns.clamp_min(torch.finfo(columns.dtype).tiny).log()
+        return (clean.unsqueeze(-2) + columns).logsumexp(-1)
 
 
 def check_transition(transition: Tensor, classes: int) -> None:
     """Raise a one-line ValueError if this is no transition matrix of so many classes."""
     if transition.shape != (classes, classes):
         raise ValueError(f"transition must be ({classes}, {classes}), got {tuple(transition.shape)}")
-    if bool((transition < 0).any()) or bool(((transition.sum(-1) - 1).abs() > 1e-4).any()):
+    if not bool((transition >= 0).all()) or not bool(((transition.sum(-1) - 1).abs() <= 1e-4).all()):
         raise ValueError("the rows of transition must be probabilities that sum to one")

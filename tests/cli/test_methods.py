@@ -31,6 +31,6 @@ def test_the_table_has_a_line_for_each(cli: Cli) -> None:
     code, printed, errors = cli("methods")
     assert (code, errors) == (0, "")
     for method in METHODS.values():
-        (line,) = (line for line in printed.splitlines() if f" {method.name} " in line)
+        (line,) = (line for line in printed.splitlines() if line.startswith(f"│ {method.name} "))
         assert method.summary in line
         assert method.paper in line

@@ -33,5 +33,8 @@ def methods(
         return
     from truelabel.cli.tables import show
 
-    rows = [[method.name, method.summary, "\n".join(method.tasks), method.paper] for method in METHODS.values()]
-    show(["method", "what it does", "for", "from"], rows)
+    rows = [
+        [method.name, method.summary, "yes" if "segmentation" in method.tasks else "no", method.paper]
+        for method in METHODS.values()
+    ]
+    show(["method", "what it does", "pixels too", "from"], rows)

@@ -255,3 +255,30 @@ def test_senseless_options_are_refused(options: dict[str, float], message: str) 
 def test_only_pixels_are_enlarged() -> None:
     with pytest.raises(ValueError, match="upsample=2 needs features \\(N, H, W, F\\), got \\(5, 6\\)"):
         predict(GaussianLogits(FEATURES, CLASSES, upsample=2), torch.randn(5, FEATURES))
+
+
+def test_the_gradient_is_equation_14_of_englesson_2023() -> None:
+    r"""With fixed draws, -(e_c - E[S(u) S(u)_c / E S(u)_c]) is the gradient of the loss with respect to the mean."""
+    torch.manual_seed(3)
+    location = torch.randn(5, 4, dtype=torch.double, requires_grad=True)
+    noise = torch.randn(200, 5, 4, dtype=torch.double)
+    labels = torch.tensor([0, 3, 1, 2, 2])
+    softmaxes = (location + 0.7 * noise).softmax(-1)
+    at = softmaxes[:, torch.arange(5), labels]
+    weights = (at / at.mean(0)).unsqueeze(-1)
+    expected = -(torch.nn.functional.one_hot(labels, 4) - (softmaxes * weights).mean(0)).detach()
+    draws = iter(noise.unbind(0))
+
+    from truelabel.noise.sampled_softmax import GaussianLatent, log_mean_softmax_at
+
+    # The one-pass function asks for its normals tile by tile, samples last.
+    def normal(tile: torch.Tensor) -> torch.Tensor:
+        if not tile.numel():
+            return tile
+        filled = torch.stack([next(draws) for _ in range(tile.shape[-1])], -1)
+        return tile.copy_(filled.reshape(tile.shape))
+
+    latent = GaussianLatent(location, torch.full_like(location, 0.7).detach(), location.new_zeros(5, 4, 0))
+    value = -log_mean_softmax_at(latent, labels.unsqueeze(-1), 200, normal).sum()
+    (gradient,) = torch.autograd.grad(value, location)
+    torch.testing.assert_close(gradient, expected)

@@ -93,7 +93,7 @@ def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
     _check(method, job)
     fabric = engine.fabric(job.config.precision)
     if job.folder is not None:
-        _claim(job.folder, method, job)
+        claim(job.folder, method, job)
     if engine.processes > 1:
         engine.run(job.config.precision, _Work(method, job))
     # After several processes every stage has finished: this loads the result.
@@ -138,7 +138,8 @@ def _fingerprint(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _claim(folder: Path, method: Method, job: Job) -> None:
+def claim(folder: Path, method: Method, job: Job) -> None:
+    """Describe the run in its folder, or refuse a folder that holds another one."""
     ours = {
         "method": method.name,
         "options": method.options(),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from truelabel.methods.method import Learned, Method, learn
+from truelabel.methods.method import Learned, Method, claim, learn
 from truelabel.training import Engine, History, Job
 from truelabel.training.config import Select
 from truelabel.training.files import write_json
@@ -84,6 +84,8 @@ def search(
     by = score or method.search_score
     if by not in get_args(Score):
         raise ValueError(f"score must be one of {', '.join(get_args(Score))}, got {by!r}")
+    if job.folder is not None:
+        claim(job.folder, method, job)
     done: list[tuple[Trial, Learned, Method]] = []
 
     def run(options: dict[str, Any]) -> float:

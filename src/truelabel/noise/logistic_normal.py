@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, Protocol, get_args
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from truelabel.noise.model import NoiseModel
@@ -172,6 +174,9 @@ class Scale(Protocol):
     def precision(self) -> Tensor:
         """The diagonal of Σ⁻¹, ``(*U, 1, D)``."""
 
+    def log_normal(self, mean: Tensor, residual: Callable[[], Tensor]) -> Tensor:
+        """The logarithm of N(y; mean, Σ) without its constant, ``(*U, S)``, where ``residual`` gives y - mean."""
+
 
 class DiagonalScale:
     """S = diag(σ), with ``sigma (*U, 1, D)``."""
@@ -187,6 +192,9 @@ class DiagonalScale:
 
     def precision(self) -> Tensor:
         return self.sigma.square().reciprocal()
+
+    def log_normal(self, mean: Tensor, residual: Callable[[], Tensor]) -> Tensor:
+        return -(self.solve(residual()).square().sum(-1) / 2 + self.log_det())
 
 
 class RankOneScale:
@@ -206,6 +214,45 @@ class RankOneScale:
 
     def precision(self) -> Tensor:
         return (1 - self.c.square() * ((1 + self.floor / self.along) / self.along)) / self.floor**2
+
+    def log_normal(self, mean: Tensor, residual: Callable[[], Tensor]) -> Tensor:
+        function: Any = _RankOneLogNormal
+        values: Tensor = function.apply(mean, self.c, self.floor, residual)
+        return values
+
+
+class _RankOneLogNormal(torch.autograd.Function):
+    r"""The logarithm of N(r; 0, S S) for S = c cᵀ + λ I, with a gradient in two passes.
+
+    With :math:`\gamma = c^\top r / (\lambda + \|c\|^2)` and :math:`z = r - \gamma c = \lambda S^{-1} r`, everything in
+    the gradient is a multiple of z plus one of c, because :math:`c^\top S^{-1} x = c^\top x / (\lambda + \|c\|^2)`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, mean: Tensor, c: Tensor, floor: float, residual: Callable[[], Tensor]) -> Tensor:
+        r = residual()
+        along = floor + _norm(c).square_()
+        gamma = (c * r).sum(-1, keepdim=True) / along
+        z = torch.addcmul(r, c, gamma, value=-1)
+        ctx.save_for_backward(z, c, along, gamma)
+        ctx.floor = floor
+        log_det = along.log() + (c.shape[-1] - 1) * math.log(floor)
+        return -((_norm(z) / floor).square_() / 2 + log_det).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        z, c, along, gamma = ctx.saved_tensors
+        outer, floor = gradients[0].unsqueeze(-1), ctx.floor
+        pull = torch.mul(z, outer / floor**2).addcmul_(c, -outer * gamma / (floor * along))
+        spread = torch.mul(z, outer * gamma * (1 / floor + 1 / along) / floor)
+        spread.addcmul_(c, -outer * (gamma * gamma / floor + 2) / along)
+        return pull, spread, None, None
+
+
+def _norm(values: Tensor) -> Tensor:
+    norm: Tensor = torch.linalg.vector_norm(values, dim=-1, keepdim=True)
+    return norm
 
 
 class LogitDensity(Likelihood):
@@ -245,8 +292,15 @@ class LogitDensity(Likelihood):
     def at(self, labels: Tensor) -> Tensor:
         if labels.shape[-1] > 1:
             return self.all().squeeze(-2).gather(-1, labels.clamp_min(0))
-        whitened = self.scale.solve(self.targets(labels) - self.mean)
-        return -(whitened.square().sum(-1) / 2 + self.scale.log_det() + self.constant)
+        return self.scale.log_normal(self.mean, lambda: self.residual(labels)) - self.constant
+
+    def residual(self, labels: Tensor) -> Tensor:
+        """Target minus mean of one label a unit, ``labels (*U, 1)``: ``(*U, 1, D)``."""
+        if not self.dummy:
+            return self.targets(labels) - self.mean
+        target = self.mean.new_full((*labels.shape, 1), self.target)
+        shifted: Tensor = self.mean.neg().scatter_add_(-1, labels.clamp_min(0).unsqueeze(-1), target)
+        return shifted
 
     def targets(self, labels: Tensor) -> Tensor:
         """The logits y of ``labels (*U, S)``: ``(*U, S, D)``."""

@@ -363,3 +363,17 @@ def test_many_labels_and_large_keys_sort_alike() -> None:
         annotations = Annotations.from_table({"task": task, "worker": worker, "label": label})
     names = zip(annotations.examples[annotations.example], annotations.annotators[annotations.annotator], strict=True)
     assert {(int(e), int(a)): int(v) for (e, a), v in zip(names, annotations.label, strict=True)} == reference
+
+
+def test_names_with_leading_zeros_stay_text(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("id,worker,label\n007,1,01\n010,1,02\n011,2,01\n")
+    annotations = Annotations.from_table(path)
+    assert annotations.examples.tolist() == ["007", "010", "011"]
+    assert annotations.annotators.tolist() == [1, 2]
+    assert annotations.classes == ("01", "02")
+
+
+def test_classes_that_are_probably_one_are_told() -> None:
+    with pytest.warns(UserWarning, match="the classes 'Dog' and 'dog' differ only in case or blanks"):
+        Annotations.from_matrix([["Dog", "dog"], ["cat", "dog"]])

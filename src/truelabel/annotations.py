@@ -158,7 +158,7 @@ class Annotations:
         def codes(what: str, names: Sequence[Name] | int | None) -> tuple[Codes, NDArray[Any]]:
             name = columns[what]
             keep = what == "label" and is_category(table, name)
-            coded = encode_column(table.column(name), what, names, keep_order=keep, source=table.name)
+            coded = encode_column(table.names(name), what, names, keep_order=keep, source=table.name)
             table.release()
             return coded
 
@@ -256,6 +256,7 @@ class Annotations:
             order = order if keep is None else order[keep]
             del key
             example, annotator, label = example[order], annotator[order], label[order]
+        _warn_of_twins(classes)
         return cls(
             example.astype(np.int32, copy=False),
             annotator.astype(np.int32, copy=False),
@@ -384,6 +385,19 @@ class Annotations:
             f"Annotations({self.size} labels{space}, {len(self.examples)} examples, "
             f"{len(self.annotators)} annotators, {len(self.classes)} classes: {names})"
         )
+
+
+def _warn_of_twins(classes: tuple[Name, ...]) -> None:
+    """Tell of classes that are probably one, spelt in two ways."""
+    seen: dict[str, Name] = {}
+    for name in classes:
+        twin = seen.setdefault(str(name).strip().casefold(), name)
+        if twin is not name:
+            warnings.warn(
+                f"the classes {twin!r} and {name!r} differ only in case or blanks: mend the labels if they are one",
+                UserWarning,
+                stacklevel=4,
+            )
 
 
 def _one_source(example: Codes, names: NDArray[Any], table: Table) -> tuple[Codes, NDArray[Any]]:

@@ -6,7 +6,7 @@ Columns are read one at a time as Arrow arrays, so that a table of many labels n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,15 @@ READERS = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".parquet": "", ".pq": ""}
 """The endings that can be read, with the delimiter of those that are text."""
 
 ALIASES = {
-    "example": ("example", "task", "item", "image", "instance", "object", "unit", "question", "sample", "document"),
-    "annotator": ("annotator", "worker", "rater", "reader", "labeler", "labeller", "performer", "user", "coder"),
-    "label": ("label", "answer", "annotation", "class", "category", "response", "rating", "target", "value"),
+    "example": (
+        *("example", "task", "item", "image", "instance", "object", "unit", "question", "sample", "document"),
+        *("picture", "file", "filename", "id"),
+    ),
+    "annotator": (
+        *("annotator", "worker", "rater", "reader", "labeler", "labeller", "performer", "user", "coder"),
+        *("expert", "person"),
+    ),
+    "label": ("label", "answer", "annotation", "class", "category", "response", "rating", "target", "verdict", "value"),
 }
 """Column names that are recognised, with or without ``_id``, ``_name`` or a plural s, in any case."""
 
@@ -68,6 +74,19 @@ class Table:
     def column(self, name: str) -> Column:
         """One column as a ``pyarrow.ChunkedArray``; missing values (empty, NA, NaN, None) are null."""
         return next(self.read([name]))
+
+    def names(self, name: str) -> Column:
+        """A column of names: as :meth:`column`, but text such as 007 stays text in files that do not tell types."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self.column(name)
+        untyped = self._frame is None and READERS[self.source.suffix.lower()]
+        if not untyped or not pa.types.is_integer(column.type):
+            return column
+        text = self._read_csv([name], {name: pa.string()}).column(0)
+        padded = pc.any(pc.match_substring_regex(text, "^[+-]?0[0-9]")).as_py()
+        return text if padded else column
 
     def read(self, names: Sequence[str]) -> Iterator[Column]:
         """Several columns, each as :meth:`column` gives it.
@@ -129,11 +148,11 @@ class Table:
 
         return csv.ParseOptions(delimiter=READERS[self.source.suffix.lower()], newlines_in_values=True)
 
-    def _read_csv(self, columns: list[str]) -> Any:
+    def _read_csv(self, columns: list[str], types: dict[str, Any] | None = None) -> Any:
         import pyarrow as pa
         from pyarrow import csv
 
-        options = csv.ConvertOptions(include_columns=columns, strings_can_be_null=True)
+        options = csv.ConvertOptions(include_columns=columns, strings_can_be_null=True, column_types=types)
         try:
             table = csv.read_csv(self.source, parse_options=self._parse_options(), convert_options=options)
         except (OSError, pa.ArrowException) as error:
@@ -208,8 +227,7 @@ def guess_columns(table: Table, given: dict[str, str | None]) -> dict[str, str]:
                 raise TableError(f"{table.name} has no column {name!r} for {what}: it has {listing(table.columns)}")
             columns[what] = name
             continue
-        free = {_stem(column): column for column in reversed(table.columns) if column not in given.values()}
-        match = next((free[alias] for alias in ALIASES[what] if alias in free), None)
+        match = looks_like(table, what, {name for name in given.values() if name is not None})
         if match is not None:
             columns[what] = match
         elif what != "annotator":
@@ -219,6 +237,12 @@ def guess_columns(table: Table, given: dict[str, str | None]) -> dict[str, str]:
     if len(set(columns.values())) < len(columns):
         raise TableError(f"one column serves twice in {table.name}: {columns}")
     return columns
+
+
+def looks_like(table: Table, what: str, taken: Collection[str] = ()) -> str | None:
+    """The column, not among ``taken``, whose name is recognised as example, annotator or label; None without one."""
+    free = {_stem(column): column for column in reversed(table.columns) if column not in taken}
+    return next((free[alias] for alias in ALIASES[what] if alias in free), None)
 
 
 def listing(names: Sequence[Any]) -> str:

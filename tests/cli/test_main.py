@@ -110,3 +110,12 @@ def test_a_mistake_of_the_library_is_not_hidden(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("truelabel.cli.main.app", fail)
     with pytest.raises(KeyError):
         main()
+
+
+def test_arguments_become_options() -> None:
+    from truelabel.cli.main import as_options
+
+    assert as_options("pass example= one of id, who") == "pass --example one of id, who"
+    assert as_options("leave it out with drop= or name columns=") == "leave it out with --drop or name --features"
+    assert as_options("pass size=(H, W)") == "pass --size HxW"
+    assert as_options("label=3 is odd") == "label=3 is odd"

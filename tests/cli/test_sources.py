@@ -93,3 +93,12 @@ def test_columns_may_have_any_name(tmp_path: Path) -> None:
 def test_classes_of_a_matrix_may_be_named_by_their_numbers(shelf: Path) -> None:
     annotations = LabelColumns(classes=["1", "0", "2"]).annotations(shelf / "labels.npy")
     assert annotations.matrix()[:2, 0].tolist() == [1, 0]
+
+
+def test_rows_are_matched_by_a_column_that_looks_like_a_name(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,size\n002,5\n001,4\n003,6\n")
+    (tmp_path / "labels.csv").write_text("example,worker,label\n001,a,x\n002,a,y\n003,a,x\n")
+    inputs, annotations = read_pair(tmp_path / "x.csv", tmp_path / "labels.csv", Reading(), LabelColumns())
+    assert inputs.names == ["002", "001", "003"]
+    assert inputs.reading.columns == ["size"]
+    assert annotations.matrix().ravel().tolist() == [1, 0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 
@@ -34,6 +35,12 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
         raise typer.Exit
 
 
+def as_options(message: str) -> str:
+    """Arguments of the library in a message, as options of the command line."""
+    message = re.sub(r"\bcolumns=", "--features", message).replace("size=(H, W)", "--size HxW")
+    return re.sub(r"\b(example|annotator|label|classes|drop|size|network|device)=(?!\S)", r"--\1", message)
+
+
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:
     print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
 
@@ -46,6 +53,6 @@ def main() -> None:
     except (ValueError, OSError, ArithmeticError, ImportError, RuntimeError) as error:
         if os.environ.get("TRUELABEL_DEBUG"):
             raise
-        message = " ".join(str(error).split()) or type(error).__name__
+        message = as_options(" ".join(str(error).split()) or type(error).__name__)
         print(f"error: {message}", file=sys.stderr)
         sys.exit(1)

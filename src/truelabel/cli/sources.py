@@ -137,8 +137,9 @@ class LabelColumns:
 def read_pair(data: Path, labels: Path, reading: Reading, columns: LabelColumns) -> tuple[Inputs, Annotations]:
     """Inputs and annotations of the same examples in the same order.
 
-    Images are those that the labels name. Rows of a feature table are named by ``reading.id_column``, or by a column of
-    the same name as the one that names examples in the labels, or else by their number from 0, as rows of arrays are.
+    Images are those that the labels name. Rows of a feature table are named by ``reading.id_column``, by a column of
+    the same name as the one that names examples in the labels, by one that looks like it (id, image, …), or else by
+    their number from 0, as rows of arrays are.
     """
     if data.is_dir():
         annotations = columns.annotations(labels)
@@ -154,13 +155,15 @@ def read_pair(data: Path, labels: Path, reading: Reading, columns: LabelColumns)
 
 def _without_labels(data: Path, labels: Path, reading: Reading, columns: LabelColumns) -> Reading:
     """Name the rows of a feature table after the examples of the labels, and keep labels out of the features."""
-    from truelabel.frames import Table, guess_columns
+    from truelabel.frames import Table, guess_columns, looks_like
 
     there = Table(data).columns
     given = {"example": columns.example, "annotator": columns.annotator, "label": columns.label}
     named = guess_columns(Table(labels), given) if labels.suffix.lower() not in ARRAYS else {}
-    if reading.id_column is None and named.get("example") in there:
-        reading = replace(reading, id_column=named["example"])
+    if reading.id_column is None and named:
+        # The same name as in the labels, or else one that looks like the name of an example.
+        shared = named["example"] if named["example"] in there else None
+        reading = replace(reading, id_column=shared or looks_like(Table(data), "example"))
     if labels.is_file() and data.resolve() == labels.resolve():
         apart = (named[what] for what in ("annotator", "label") if what in named)
         reading = replace(reading, drop=tuple(dict.fromkeys((*reading.drop, *apart))))

@@ -75,7 +75,7 @@ def feature_table(
         features.append(_numbers(name, column))
     if not features:
         raise TableError(f"{table.name} has no rows: pass a table with at least one")
-    ids = tuple(range(len(features[0]))) if id is None else _unique(id, table.column(id))
+    ids = tuple(range(len(features[0]))) if id is None else _unique(id, table.names(id))
     return Features(np.stack(features, axis=1), tuple(map(str, chosen)), ids)
 
 

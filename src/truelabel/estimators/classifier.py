@@ -61,7 +61,8 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes_: ``(K,)`` names of the classes.
         annotators_: ``(R,)`` names of the annotators.
         confusion_: ``(R, K, K)``, ``[annotator, true, observed]``, from the labels given and the learned posterior.
-        annotator_skill_: ``(R,)``, mean probability that an annotator's labels are right.
+        annotator_skill_: ``(R,)``, mean probability that an annotator's labels are right. It follows the confidence
+            of the network: its order is safer than its level, which is too low after little training.
         history_: one row of numbers an epoch.
         method_: the method with its options, those found by ``search`` included; ``trials_`` has all that were tried.
         learner_: the trained module.

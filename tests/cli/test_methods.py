@@ -22,7 +22,6 @@ def test_json_says_everything(cli: Cli) -> None:
             "summary": method.summary,
             "paper": method.paper,
             "tasks": list(method.tasks),
-            "uses_annotators": method.uses_annotators,
             "options": json.loads(json.dumps(method.options())),
         }
 

@@ -24,7 +24,6 @@ def methods(
                 "summary": method.summary,
                 "paper": method.paper,
                 "tasks": list(method.tasks),
-                "uses_annotators": method.uses_annotators,
                 "options": method.options(),
             }
             for method in METHODS.values()

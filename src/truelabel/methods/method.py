@@ -51,7 +51,6 @@ class Method(ABC):
     summary: ClassVar[str]
     paper: ClassVar[str]
     tasks: ClassVar[tuple[TaskName, ...]] = ("classification",)
-    uses_annotators: ClassVar[bool] = False
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     """Values of options that the papers search over, for :func:`~truelabel.methods.search`."""
     search_score: ClassVar[Literal["accuracy", "likelihood"]] = "accuracy"

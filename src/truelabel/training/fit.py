@@ -106,7 +106,7 @@ def fit(
         The peers with the weights of the best epoch on the held-out labels, or of the last, as ``config.select`` says.
     """
     if folder is not None and (folder / "finished.json").exists():
-        return _reload(peers, folder, config, fabric)
+        return _reload(peers, folder, fabric)
     selector = selector or KeepAll()
     logging = logging or Logging()
     rank = fabric.global_rank
@@ -223,7 +223,7 @@ class _Keeper:
             load_peers(self.peers, read_tensors(self.path)[0], self.path)
 
 
-def _reload(peers: Sequence[Learner], folder: Path, config: TrainingConfig, fabric: Fabric) -> Fitted:
+def _reload(peers: Sequence[Learner], folder: Path, fabric: Fabric) -> Fitted:
     finished = read_json(folder / "finished.json")
     path = folder / f"{finished['weights']}.safetensors"
     for peer in peers:

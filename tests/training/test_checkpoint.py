@@ -14,14 +14,14 @@ def make(optimizer: str, width: int = 4) -> State:
     peers = [nn.Sequential(nn.Linear(3, width), nn.BatchNorm1d(width), nn.Linear(width, 1)) for _ in range(2)]
     kinds = {"sgd": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), "adam": lambda p: torch.optim.Adam(p, lr=0.1)}
     selector = nn.BatchNorm1d(2)
-    generators = {"order": torch.Generator().manual_seed(1), "transform": torch.Generator().manual_seed(2)}
-    return State(peers, [kinds[optimizer](peer.parameters()) for peer in peers], selector, generators, History())
+    order = torch.Generator().manual_seed(1)
+    return State(peers, [kinds[optimizer](peer.parameters()) for peer in peers], selector, order, History())
 
 
 def advance(state: State) -> float:
     total = 0.0
     for peer, optimizer in zip(state.peers, state.optimizers, strict=True):
-        inputs = torch.rand(8, 3, generator=state.generators["order"]) + 0.1 * torch.randn(8, 3)
+        inputs = torch.rand(8, 3, generator=state.order) + 0.1 * torch.randn(8, 3)
         loss = peer(inputs).square().mean()
         optimizer.zero_grad()
         loss.backward()
@@ -54,12 +54,12 @@ def test_each_process_takes_its_own_generators(tmp_path: Path) -> None:
     state = make("sgd")
     mine = state.random_states()
     other = make("sgd")
-    other.generators["transform"].manual_seed(77)
+    torch.manual_seed(77)
     theirs = other.random_states()
     state.save(tmp_path / "c.safetensors", {k: torch.stack([mine[k], theirs[k]]) for k in mine})
-    expected = torch.rand(2, generator=other.generators["transform"])
+    expected = torch.rand(2)
     state.load(tmp_path / "c.safetensors", rank=1, world=2)
-    assert torch.equal(torch.rand(2, generator=state.generators["transform"]), expected)
+    assert torch.equal(torch.rand(2), expected)
     with pytest.raises(RunFolderError, match="was written by 2 processes: resume with as many"):
         state.load(tmp_path / "c.safetensors", rank=0, world=1)
 

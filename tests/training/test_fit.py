@@ -42,7 +42,7 @@ class Recorder(Selector):
         self.progress: list[float] = []
         self.sizes: set[tuple[int, ...]] = set()
 
-    def forward(self, losses: Tensor, predicted: Tensor, progress: Tensor) -> Tensor:
+    def forward(self, losses: Tensor, predicted: Tensor, labelled: Tensor, progress: Tensor) -> Tensor:
         self.progress.append(float(progress))
         self.sizes.add(tuple(losses.shape))
         return torch.ones_like(losses)
@@ -54,7 +54,7 @@ class Seen:
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
 
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
+    def __call__(self, batch: Batch) -> Batch:
         self.batches.append(batch.index.tolist())
         return batch
 

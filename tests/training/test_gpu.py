@@ -15,6 +15,7 @@ from truelabel.corruption import ConfusedAnnotators, symmetric
 from truelabel.methods import METHODS, learn
 from truelabel.selection import KeepAll
 from truelabel.training import Engine, Job, Run, TrainingConfig, TrainingSet, clean_probs
+from truelabel.training.capture import CapturedStep
 from truelabel.training.divergence import FiniteWatch
 from truelabel.training.optimizers import build_optimizer
 from truelabel.training.step import step_loss
@@ -139,3 +140,40 @@ def test_mixed_precision_trains() -> None:
     job = image_job()
     mixed = replace(job, config=replace(job.config, precision="bf16-mixed"))
     assert learn(METHODS["cross-entropy"], mixed, Engine(device="cuda")).history.best("valid_accuracy") > 0.5
+
+
+QUICK: dict[str, dict[str, Any]] = {
+    "causal-nl": {"noise_rate": 0.3},
+    "co-teaching": {"noise_rate": 0.3},
+    "forward": {"warm_up": 1},
+    "mentornet": {"noise_rate": 0.3},
+    "reweight": {"warm_up": 1},
+    "t-revision": {"warm_up": 1},
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_step_of_every_method_is_recorded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = []
+    record = CapturedStep._record
+
+    def told(step: CapturedStep, index: Tensor) -> None:
+        recorded.append(step)
+        record(step, index)
+
+    monkeypatch.setattr(CapturedStep, "_record", told)
+    config = TrainingConfig(epochs=2, batch_size=64, augment=("crop", "flip"))
+    job = replace(image_job(), config=config, capture=True)
+    learned = learn(METHODS[name].with_options(**QUICK.get(name, {})), job, Engine(device="cuda"))
+    assert recorded
+    assert len(learned.history.rows) == 2
+
+
+@pytest.mark.parametrize("name", ["co-teaching", "decoupling", "mentornet"])
+def test_recorded_peers_learn_what_eager_ones_learn(name: str) -> None:
+    method = METHODS[name].with_options(**QUICK.get(name, {}))
+    losses = []
+    for capture in (False, True):
+        learned = learn(method, replace(image_job(), capture=capture), Engine(device="cuda"))
+        losses.append([row["train_loss"] for row in learned.history.rows])
+    assert losses[1][:2] == pytest.approx(losses[0][:2], rel=0.02)

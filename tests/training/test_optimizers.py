@@ -20,7 +20,7 @@ class TwoKinds(Learner):
 
     def forward(self, batch: Batch) -> Step:
         loss = (self.network + self.noise).sum().expand(len(batch.index))
-        return Step(loss, loss.new_zeros(()), batch.index)
+        return Step(loss, loss.new_zeros(()), batch.index, loss.detach())
 
     def predict(self, inputs: Tensor) -> Prediction:
         return Prediction(inputs, Categorical(inputs), inputs.new_zeros(()))

@@ -16,7 +16,7 @@ class Oracle(Learner):
 
     def forward(self, batch: Batch) -> Step:
         assert not self.training
-        return Step(batch.inputs[:, 1], torch.zeros(()), batch.inputs[:, 0].long())
+        return Step(batch.inputs[:, 1], torch.zeros(()), batch.inputs[:, 0].long(), batch.inputs[:, 1])
 
     def predict(self, inputs: Tensor) -> Prediction:
         return Prediction(inputs, Categorical(inputs), torch.zeros(()))

@@ -21,8 +21,8 @@ class Draw:
         self.numbers: list[float] = []
         self.sizes: list[int] = []
 
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
-        number = torch.rand((), generator=generator)
+    def __call__(self, batch: Batch) -> Batch:
+        number = torch.rand(())
         self.numbers.append(number.item())
         self.sizes.append(len(batch.inputs))
         return batch._replace(inputs=batch.inputs + number)
@@ -34,7 +34,7 @@ class Look:
     def __init__(self) -> None:
         self.inputs: list[torch.Tensor] = []
 
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
+    def __call__(self, batch: Batch) -> Batch:
         self.inputs.append(batch.inputs)
         return batch
 
@@ -42,7 +42,7 @@ class Look:
 class Answer:
     """Replaces every label by class 2."""
 
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
+    def __call__(self, batch: Batch) -> Batch:
         return batch._replace(labels=torch.full_like(batch.labels, 2))
 
 
@@ -59,7 +59,7 @@ def train(transforms: Sequence[Transform], *, seed: int = 0, stage: str = "main"
     return learner
 
 
-def test_any_callable_of_batch_and_generator_is_a_transform() -> None:
+def test_any_callable_is_a_transform() -> None:
     assert isinstance(Draw(), Transform)
     assert not isinstance("mixup", Transform)
 

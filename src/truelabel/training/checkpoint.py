@@ -22,14 +22,14 @@ class State:
         peers: the learners, unwrapped.
         optimizers: one a peer.
         selector: its buffers.
-        generators: CPU generators by purpose, the same on every process ("order") or one each.
+        order: the CPU generator of the order of examples, the same on every process.
         history: rows of the epochs finished.
     """
 
     peers: Sequence[nn.Module]
     optimizers: Sequence[torch.optim.Optimizer]
     selector: nn.Module
-    generators: Mapping[str, torch.Generator]
+    order: torch.Generator
     history: History
 
     def save(self, path: Path, random_states: Mapping[str, Tensor]) -> None:
@@ -52,13 +52,12 @@ class State:
                 i, key = name.split(".", 1)
                 state.setdefault(int(i), {})[key] = value
             optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-        states = {name: tensors[f"generator.{name}"] for name in (*self.generators, *default_states(self.device))}
+        states = {name: tensors[f"generator.{name}"] for name in self._generator_states()}
         if any(len(value) != world for value in states.values()):
             raise RunFolderError(f"{path} was written by {len(states['step'])} processes: resume with as many")
         # Cloned, because torch reads a state from an aligned address or not at all (it may even crash).
         mine = {name: value[rank].clone() for name, value in states.items()}
-        for name, generator in self.generators.items():
-            generator.set_state(mine[name])
+        self.order.set_state(mine["order"])
         set_default_states(mine, self.device)
         self.history.rows, self.history.best_epoch = note["rows"], note["best_epoch"]
 
@@ -69,8 +68,10 @@ class State:
 
     def random_states(self) -> dict[str, Tensor]:
         """States of all generators of this process, by name."""
-        own = {name: generator.get_state() for name, generator in self.generators.items()}
-        return {f"generator.{name}": state for name, state in (own | default_states(self.device)).items()}
+        return {f"generator.{name}": state for name, state in self._generator_states().items()}
+
+    def _generator_states(self) -> dict[str, Tensor]:
+        return {"order": self.order.get_state(), **default_states(self.device)}
 
 
 def peer_tensors(peers: Sequence[nn.Module]) -> dict[str, Tensor]:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from numbers import Integral
 from typing import Any, Literal, get_args
 
+from truelabel.transforms import AUGMENTATIONS, Augmentation
+
 Optimizer = Literal["adam", "adamw", "sgd"]
 Schedule = Literal["constant", "step", "cosine"]
 Select = Literal["best", "last"]
@@ -31,6 +33,7 @@ class TrainingConfig:
         patience: stop after this many epochs without a better validation score; never if None.
         select: keep the weights of the epoch that is "best" on the validation part, or the "last".
         precision: "32-true", or "bf16-mixed" for matrix products in bfloat16.
+        augment: what is done to training images, in order: "crop" shifts by up to 4 pixels, "flip" mirrors half.
 
     Example:
         >>> TrainingConfig(epochs=100, optimizer="sgd", learning_rate=0.01).epochs
@@ -55,6 +58,7 @@ class TrainingConfig:
     patience: int | None = None
     select: Select = "best"
     precision: Precision = "32-true"
+    augment: tuple[Augmentation, ...] = ()
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -87,10 +91,14 @@ class TrainingConfig:
         if self.patience is not None:
             object.__setattr__(self, "patience", int(self.patience))
         object.__setattr__(self, "step_epochs", tuple(int(epoch) for epoch in self.step_epochs))
+        object.__setattr__(self, "augment", tuple(self.augment))
+        for augmentation in self.augment:
+            if augmentation not in AUGMENTATIONS:
+                raise ValueError(f"augment must be a tuple of {', '.join(AUGMENTATIONS)}, got {augmentation!r} in it")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the run folder."""
-        return {**asdict(self), "step_epochs": list(self.step_epochs)}
+        return {**asdict(self), "step_epochs": list(self.step_epochs), "augment": list(self.augment)}
 
 
 def _whole(value: object) -> bool:

@@ -99,8 +99,8 @@ def fit(
         transforms: applied to every training batch, in order.
         evaluate: further numbers for the history.
         logging: progress bar and TensorBoard.
-        capture: on one GPU, record the step as a CUDA graph, unless a transform draws from its CPU generator. The
-            network must have static shapes and no branch on the values of tensors.
+        capture: on one GPU, record the step as a CUDA graph. Network and transforms must have static shapes and no
+            branch on the values of tensors.
 
     Returns:
         The peers with the weights of the best epoch on the held-out labels, or of the last, as ``config.select`` says.
@@ -118,11 +118,8 @@ def fit(
         optimizers = [build_optimizer(peer, config, fabric.device) for peer in plain]
         stepping: list[Any] = [fabric.setup_optimizers(optimizer) for optimizer in optimizers]
         selector = selector.to(fabric.device)
-        generators = {
-            "order": generator_of(seed, stage, "order"),
-            "transform": generator_of(seed, stage, "transform", rank),
-        }
-        state = State(plain, optimizers, selector, generators, History())
+        order = generator_of(seed, stage, "order")
+        state = State(plain, optimizers, selector, order, History())
         memory = _Keeper(folder, plain)
         if folder is not None and (folder / "last.safetensors").exists():
             state.load(folder / "last.safetensors", rank, fabric.world_size)
@@ -139,7 +136,7 @@ def fit(
         def train_on(index: Tensor) -> None:
             batch = data.batch(index)
             for transform in transforms:
-                batch = transform(batch, generators["transform"])
+                batch = transform(batch)
             loss = step_loss(fabric, wrapped, batch, selector, schedule.progress)
             watch.see(loss)
             fabric.backward(loss.total)
@@ -147,7 +144,7 @@ def fit(
                 stepper.step()
             total.add_(loss.total.detach())
 
-        take_step = CapturedStep(train_on, clear) if capture and _can_capture(fabric, transforms) else None
+        take_step = CapturedStep(train_on, clear) if capture and _can_capture(fabric) else None
         while len(history.rows) < config.epochs and not _patience_over(history, config):
             epoch, began = len(history.rows), time.perf_counter()
             for optimizer in optimizers:
@@ -155,7 +152,7 @@ def fit(
             total.zero_()
             for module in wrapped:
                 module.train()
-            for step, index in enumerate(schedule.batches(split.train, generators["order"], fabric)):
+            for step, index in enumerate(schedule.batches(split.train, order, fabric)):
                 schedule.fill_progress(epoch, step)
                 if take_step is not None:
                     take_step(index)
@@ -273,9 +270,8 @@ def _for_processes(peer: Learner, fabric: Fabric) -> nn.Module:
     return peer
 
 
-def _can_capture(fabric: Fabric, transforms: Sequence[Transform]) -> bool:
-    on_device = all(getattr(transform, "on_device", False) for transform in transforms)
-    return fabric.device.type == "cuda" and fabric.world_size == 1 and on_device
+def _can_capture(fabric: Fabric) -> bool:
+    return fabric.device.type == "cuda" and fabric.world_size == 1
 
 
 def _patience_over(history: History, config: TrainingConfig) -> bool:

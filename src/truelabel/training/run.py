@@ -23,7 +23,7 @@ from truelabel.training.data import TrainingSet, as_float
 from truelabel.training.files import read_tensors, write_tensors
 from truelabel.training.fit import Evaluate, Fitted, Logging, Split, fit
 from truelabel.training.seeds import generator_of, seeded
-from truelabel.transforms import Transform
+from truelabel.transforms import Transform, augmentations
 
 NetworkLike = str | nn.Module | Callable[[tuple[int, ...]], nn.Module]
 
@@ -126,21 +126,22 @@ class Run:
             soft: ``(L, *space, K)``, targets instead of them.
             config: other settings than the job's.
             selector: which examples count.
-            transforms: of training batches.
+            transforms: of training batches, after the augmentation that the config asks for.
         """
+        config = config or self.job.config
         labels = self.annotations if annotations is None else annotations
         data = TrainingSet(self.inputs, labels, weights=weights, soft=soft, device=self.fabric.device)
         return fit(
             peers,
             data,
             self.split,
-            config or self.job.config,
+            config,
             fabric=self.fabric,
             seed=self.job.seed,
             stage=stage,
             folder=None if self.job.folder is None else self.job.folder / stage,
             selector=selector,
-            transforms=transforms,
+            transforms=[*augmentations(config.augment, self.plan.shape), *transforms],
             evaluate=self.job.evaluate,
             logging=self.job.logging,
             capture=self.job.capture,

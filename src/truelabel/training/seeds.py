@@ -15,7 +15,7 @@ def seed_of(seed: int, stage: str, purpose: str, rank: int = 0) -> int:
     Example:
         >>> seed_of(0, "main", "order") == seed_of(0, "main", "order")
         True
-        >>> seed_of(0, "main", "order") == seed_of(0, "main", "transform")
+        >>> seed_of(0, "main", "order") == seed_of(0, "main", "split")
         False
     """
     digest = hashlib.sha256(repr((seed, stage, purpose, rank)).encode()).digest()

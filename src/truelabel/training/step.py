@@ -11,7 +11,7 @@ from torch import Tensor
 
 from truelabel.selection import Selector
 from truelabel.training.processes import gather
-from truelabel.types import Batch, Step
+from truelabel.types import Batch, Step, label_weight
 
 
 class StepLoss(NamedTuple):
@@ -38,7 +38,7 @@ def step_loss(fabric: Fabric, peers: Sequence[Any], batch: Batch, selector: Sele
         fabric: the engine, for the number of processes.
         peers: M learners, as the engine wrapped them.
         batch: n examples.
-        selector: sees the M x N losses of all processes.
+        selector: sees the surprise, M x N, of all processes, each divided by the weight of the labels behind it.
         progress: ``()``, share of all steps already taken.
     """
     steps: list[Step] = [peer(batch) for peer in peers]
@@ -46,7 +46,16 @@ def step_loss(fabric: Fabric, peers: Sequence[Any], batch: Batch, selector: Sele
     penalty = torch.stack([step.penalty for step in steps]).sum()
     with torch.no_grad():
         predicted = torch.stack([step.predicted for step in steps])
-        weights = selector(_global(fabric, losses), _global(fabric, predicted), progress)
+        given = label_weight(batch)
+        labelled = given > 0
+        surprise = torch.stack([step.surprise for step in steps])
+        per_label = surprise / torch.where(labelled, given, 1.0).to(surprise.dtype)
+        weights = selector(
+            _global(fabric, per_label),
+            _global(fabric, predicted),
+            _global(fabric, labelled.unsqueeze(0)).squeeze(0),
+            progress,
+        )
         weights = weights.unflatten(1, (fabric.world_size, -1))[:, fabric.global_rank]
     # A weight of zero must silence a loss even if that is infinite.
     kept = torch.where(weights > 0, weights * losses, 0.0)

@@ -1,7 +1,17 @@
 """What happens to a batch before the learner sees it."""
 
+from truelabel.transforms.augment import AUGMENTATIONS, Augmentation, HorizontalFlip, RandomCrop, augmentations
 from truelabel.transforms.mixup import Mixup
 from truelabel.transforms.noise_against_noise import NoiseAgainstNoise
 from truelabel.transforms.transform import Transform
 
-__all__ = ["Mixup", "NoiseAgainstNoise", "Transform"]
+__all__ = [
+    "AUGMENTATIONS",
+    "Augmentation",
+    "HorizontalFlip",
+    "Mixup",
+    "NoiseAgainstNoise",
+    "RandomCrop",
+    "Transform",
+    "augmentations",
+]

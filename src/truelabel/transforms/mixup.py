@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
+from torch.distributions import Beta
 
 from truelabel.types import Batch
 
@@ -24,7 +24,7 @@ class Mixup:
         >>> inputs = torch.tensor([[0.0], [1.0]])
         >>> slots = torch.tensor([[3], [5]])
         >>> batch = Batch(inputs, slots, torch.zeros_like(slots), torch.ones(2, 1), None, torch.arange(2))
-        >>> Mixup()(batch, torch.Generator().manual_seed(0)).labels.shape
+        >>> Mixup()(batch).labels.shape
         torch.Size([2, 2])
     """
 
@@ -34,15 +34,14 @@ class Mixup:
         if not self.alpha > 0:
             raise ValueError(f"alpha must be positive, got {self.alpha!r}")
 
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
-        n, device = len(batch.index), batch.inputs.device
-        other = torch.randperm(n, generator=generator).to(device)
-        seed = int(torch.randint(2**62, (), generator=generator))
-        share = torch.tensor(np.random.default_rng(seed).beta(self.alpha, self.alpha), dtype=batch.inputs.dtype).to(
-            device
-        )
+    def __call__(self, batch: Batch) -> Batch:
+        inputs = batch.inputs
+        # Not torch.randperm, which a CUDA graph cannot hold; and no check of arguments, which would wait for the GPU.
+        other = torch.rand(len(inputs), device=inputs.device).argsort()
+        alpha = torch.full((), self.alpha, dtype=inputs.dtype, device=inputs.device)
+        share = Beta(alpha, alpha, validate_args=False).sample()
         return batch._replace(
-            inputs=torch.lerp(batch.inputs[other], batch.inputs, share),
+            inputs=torch.lerp(inputs[other], inputs, share),
             labels=torch.cat([batch.labels, batch.labels[other]], -1),
             annotators=torch.cat([batch.annotators, batch.annotators[other]], -1),
             weights=torch.cat([share * batch.weights, (1 - share) * batch.weights[other]], -1),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 
@@ -24,11 +23,9 @@ class NoiseAgainstNoise:
     Example:
         >>> labels = torch.tensor([[1], [-1]])
         >>> batch = Batch(torch.zeros(2, 1), labels, labels, torch.ones(2, 1), None, torch.arange(2))
-        >>> NoiseAgainstNoise(classes=3, sigma=0.0)(batch, torch.Generator()).soft[0]
+        >>> NoiseAgainstNoise(classes=3, sigma=0.0)(batch).soft[0]
         tensor([[0., 1., 0.]])
     """
-
-    on_device: ClassVar[bool] = True
 
     classes: int
     sigma: float = 0.5
@@ -37,7 +34,7 @@ class NoiseAgainstNoise:
         if not self.sigma >= 0:
             raise ValueError(f"sigma must not be negative, got {self.sigma!r}")
 
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
+    def __call__(self, batch: Batch) -> Batch:
         soft = batch.soft
         if soft is None:
             soft = torch.zeros(*batch.labels.shape, self.classes, device=batch.labels.device)

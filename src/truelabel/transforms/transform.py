@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-import torch
-
 from truelabel.types import Batch
 
 
 @runtime_checkable
 class Transform(Protocol):
-    """``(Batch, generator) -> Batch`` with the same shapes at every step; applied in training only.
+    """``Batch -> Batch`` with the same shapes at every step; applied in training only.
 
-    Random numbers that steer the batch as a whole (a mixing coefficient, a permutation) come from ``generator``, a CPU
-    generator that ``fit`` seeds per process and keeps in the checkpoint. Numbers drawn per pixel on the device come
-    from torch's default generator, which ``fit`` looks after in the same way; a transform that draws nothing else says
-    ``on_device = True``, and its step can be recorded as a CUDA graph. ``batch.labels`` is never overwritten.
+    A transform is part of the training step: it draws from torch's default generator of the device, which ``fit``
+    seeds, keeps in the checkpoint and gives back, and reads no value of a tensor in Python, so that the step can be
+    recorded as a CUDA graph. Labels are never replaced by others; where units lie in space they move with the input.
     """
 
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch: ...
+    def __call__(self, batch: Batch) -> Batch: ...

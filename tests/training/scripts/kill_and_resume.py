@@ -38,19 +38,19 @@ def die() -> None:
 
 
 class Jitter:
-    """An augmentation that draws from both kinds of generators, and dies at a given step."""
+    """An augmentation that draws numbers for the batch and for every value, and dies at a given step."""
 
     def __init__(self, stage: str, point: str, folder: Path) -> None:
         self.stage, self.point, self.step = stage, point, 0
         metrics = folder / stage / "metrics.csv"
         self.step = STEPS * (len(metrics.read_text().splitlines()) - 1) if metrics.exists() else 0
 
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
+    def __call__(self, batch: Batch) -> Batch:
         epoch, step = divmod(self.step, STEPS)
         if self.point == f"{self.stage}:{epoch}:{step}":
             die()
         self.step += 1
-        scale = 1 + 0.1 * torch.rand((), generator=generator)
+        scale = 1 + 0.1 * torch.rand(())
         return batch._replace(inputs=batch.inputs * scale + 0.05 * torch.randn_like(batch.inputs))
 
 

@@ -28,7 +28,7 @@ class Exchange(Selector):
         super().__init__()
         self.register_buffer("calls", torch.zeros((), dtype=torch.long))
 
-    def forward(self, losses: Tensor, predicted: Tensor, progress: Tensor) -> Tensor:
+    def forward(self, losses: Tensor, predicted: Tensor, labelled: Tensor, progress: Tensor) -> Tensor:
         self.calls += 1
         kept = int(0.6 * losses.shape[1])
         weights = torch.zeros_like(losses).scatter(1, losses.argsort(1)[:, :kept], losses.shape[1] / kept)

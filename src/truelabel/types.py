@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 MISSING = -1
@@ -106,11 +107,34 @@ class Step(NamedTuple):
         losses: ``(N,)``, weighted sum over slots and mean over units. An unlabelled example has zero.
         penalty: ``()``, counted whatever a selector decides.
         predicted: ``(*U)``, the most probable clean class.
+        surprise: ``(N,)``, detached, how little the labels were expected, which selectors compare examples by. It is
+            the loss, unless that is one of a density, whose scale differs from input to input.
     """
 
     losses: Tensor
     penalty: Tensor
     predicted: Tensor
+    surprise: Tensor
+
+
+def label_weight(batch: Batch) -> Tensor:
+    """How much of an example is labelled: summed weight of the labels given, mean over units.
+
+    Args:
+        batch: N examples.
+
+    Returns:
+        ``(N,)``, zero without labels.
+
+    Example:
+        >>> import torch
+        >>> labels = torch.tensor([[3, 1], [2, -1], [-1, -1]])
+        >>> label_weight(Batch(labels, labels, labels, torch.ones(3, 2), None, torch.arange(3)))
+        tensor([2., 1., 0.])
+    """
+    spread = batch.weights.view(len(batch.weights), *[1] * (batch.labels.dim() - 2), batch.weights.shape[-1])
+    given = torch.where(batch.labels >= 0, spread, 0.0).sum(-1)
+    return given.flatten(1).mean(1) if given.dim() > 1 else given
 
 
 def mix(log_probs: Tensor, transition: Tensor) -> Tensor:

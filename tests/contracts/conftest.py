@@ -28,7 +28,7 @@ from truelabel.corruption import (
     symmetric,
 )
 from truelabel.fusion import Fused, majority_vote
-from truelabel.learners import Classifier, Learner
+from truelabel.learners import CausalNL, Classifier, Learner
 from truelabel.losses import (
     BiTempered,
     CrossEntropy,
@@ -41,8 +41,8 @@ from truelabel.losses import (
 from truelabel.methods import METHODS, Method
 from truelabel.networks import Network, UNet, build
 from truelabel.noise import GaussianLogits, LogisticNormal, NoiseModel, NoNoise, TemperedHead, Transition
-from truelabel.selection import KeepAll, Selector
-from truelabel.transforms import Mixup, NoiseAgainstNoise, Transform
+from truelabel.selection import CoTeaching, Disagreement, KeepAll, Selector, SelfPaced
+from truelabel.transforms import HorizontalFlip, Mixup, NoiseAgainstNoise, RandomCrop, Transform
 from truelabel.types import MISSING, Batch
 
 Units = tuple[int, ...]
@@ -96,16 +96,30 @@ TAKES_DENSITY = {"CrossEntropy"}
 
 # Shape of one input, (C,) or (C, H, W), classes K, annotators R -> learner for that shape.
 LEARNERS: dict[str, Callable[[Shape, int, int], Learner]] = {
+    "CausalNL": lambda shape, classes, annotators: CausalNL(trunk(shape), classes, shape, latent=2),
+    "CausalNL exact": lambda shape, classes, annotators: CausalNL(
+        trunk(shape), classes, shape, latent=2, reconstruction="squared", relaxation="exact"
+    ),
+    "CausalNL straight-through": lambda shape, classes, annotators: CausalNL(
+        trunk(shape), classes, shape, latent=1, relaxation="straight-through"
+    ),
     "Classifier": lambda shape, classes, annotators: Classifier(trunk(shape), NoNoise(8, classes), CrossEntropy()),
 }
 
 SELECTORS: dict[str, Callable[[], Selector]] = {
+    "CoTeaching": lambda: CoTeaching(0.4),
+    "CoTeaching ramped": lambda: CoTeaching(0.6, ramp=0.7),
+    "Disagreement": Disagreement,
     "KeepAll": KeepAll,
+    "SelfPaced": lambda: SelfPaced(0.4, peers=2),
+    "SelfPaced soft": lambda: SelfPaced(0.3, softness=0.5, burn_in=0.3, peers=2),
 }
 
 TRANSFORMS: dict[str, Callable[[], Transform]] = {
+    "HorizontalFlip": HorizontalFlip,
     "Mixup": Mixup,
     "NoiseAgainstNoise": lambda: NoiseAgainstNoise(CLASSES),
+    "RandomCrop": lambda: RandomCrop(padding=2),
 }
 
 FUSIONS: dict[str, Callable[[Annotations], Fused]] = {
@@ -144,7 +158,10 @@ NETWORKS: dict[str, Shape] = {
 # Method -> options with which it runs in a tenth of a second on sixty examples.
 METHOD_OPTIONS: dict[str, dict[str, Any]] = {
     "bi-tempered": {},
+    "causal-nl": {"latent": 2, "warm_up": 1},
+    "co-teaching": {"warm_up": 1},
     "cross-entropy": {},
+    "decoupling": {},
     "forward": {"warm_up": 1},
     "generalized-cross-entropy": {},
     "hard-bootstrap": {},
@@ -153,6 +170,7 @@ METHOD_OPTIONS: dict[str, dict[str, Any]] = {
     "heteroscedastic-temperature": {"samples": 10, "prediction_samples": 10},
     "logistic-normal": {},
     "majority-vote": {},
+    "mentornet": {"warm_up": 1},
     "mixup": {},
     "noise-against-noise": {},
     "reweight": {"warm_up": 1},
@@ -160,15 +178,21 @@ METHOD_OPTIONS: dict[str, dict[str, Any]] = {
     "t-revision": {"warm_up": 1, "revision_rate": 1e-3},
 }
 
-ONLY_UNITS: dict[str, tuple[Units, ...]] = {}
-"""Noise models and learners that know one kind of units only, for instance ``{"CausalNL": ((7,),)}``."""
+ONLY_UNITS: dict[str, tuple[Units, ...]] = {
+    "CausalNL": ((7,),),
+    "CausalNL exact": ((7,),),
+    "CausalNL straight-through": ((7,),),
+    "HorizontalFlip": ((3, 4, 5),),
+    "RandomCrop": ((3, 4, 5),),
+}
+"""Components that know one kind of units only."""
 
 NOT_COMPONENTS: dict[str, set[str]] = {
     "noise": {"NoiseModel", "Uncertainty", "estimate_transition"},
     "losses": {"Loss", "from_logits", "require_probabilities", "tempered_softmax"},
-    "learners": {"Learner", "ParameterGroups", "reduce_slots"},
-    "selection": {"Selector"},
-    "transforms": {"Transform"},
+    "learners": {"Elbo", "ElboWeights", "Learner", "ParameterGroups", "reduce_slots"},
+    "selection": {"Selector", "mean_over"},
+    "transforms": {"AUGMENTATIONS", "Augmentation", "Transform", "augmentations"},
     "fusion": {"Fused", "confusion_from_posterior"},
     "corruption": {"CIFAR10_MAP", "CIFAR100_MAP", "Corruption", "MNIST_MAP"},
 }

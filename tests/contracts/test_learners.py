@@ -32,6 +32,8 @@ def test_shapes(make_learner: Make, units: Units, batch: Batch) -> None:
     assert step.penalty.shape == ()
     assert step.predicted.shape == units
     assert not step.predicted.is_floating_point()
+    assert step.surprise.shape == units[:1]
+    assert not step.surprise.requires_grad
 
 
 def test_an_unlabelled_example_costs_nothing(make_learner: Make, batch: Batch) -> None:
@@ -73,6 +75,7 @@ def test_losses_are_linear_in_the_weights(make_learner: Make, batch: Batch) -> N
     learner, part = make_learner(), torch.rand(batch.weights.shape, dtype=torch.double)
     whole = learner(batch).losses
     torch.testing.assert_close(learner(batch._replace(weights=2.5 * batch.weights)).losses, 2.5 * whole)
+    torch.testing.assert_close(learner(batch._replace(weights=2 * batch.weights)).surprise, 2 * learner(batch).surprise)
     split = [learner(batch._replace(weights=weights)).losses for weights in (part, batch.weights - part)]
     torch.testing.assert_close(split[0] + split[1], whole)
 

@@ -114,3 +114,20 @@ def test_noise_parameters_that_train_are_apart() -> None:
     expected = {id(p) for p in (*network.parameters(), *noise.head.parameters())}
     assert {id(p) for p in groups.network} == expected
     assert len(groups.network) == len(expected)
+
+
+class Density(Categorical):
+    normalised = False
+
+
+def test_examples_are_compared_by_their_losses_unless_these_are_of_a_density() -> None:
+    labels = torch.tensor([[0, 2], [1, -1], [-1, -1]])
+    weights = torch.rand(3, 2) + 0.5
+    batch, plain = batch_of(labels, weights), prediction_of((3,))
+    values = torch.randn(3, 2, requires_grad=True)
+    step = reduce_slots(values, plain, batch)
+    assert torch.equal(step.surprise, step.losses)
+    assert not step.surprise.requires_grad
+    dense = plain._replace(noisy=Density(torch.randn(3, 1, 3)))
+    expected = slow_losses(-Categorical(plain.clean.unsqueeze(-2)).at(labels), labels, weights)
+    assert reduce_slots(values, dense, batch).surprise.tolist() == pytest.approx(expected, rel=1e-5)

@@ -19,7 +19,7 @@ class Constant(Learner):
     def forward(self, batch: Batch) -> Step:
         clean = self.predict(batch.inputs).clean
         losses = torch.where(batch.labels[:, 0] >= 0, -clean.gather(1, batch.labels.clamp_min(0))[:, 0], 0.0)
-        return Step(losses, clean.new_zeros(()), clean.argmax(-1))
+        return Step(losses, clean.new_zeros(()), clean.argmax(-1), losses.detach())
 
     def predict(self, inputs: Tensor) -> Prediction:
         clean = self.logits.log_softmax(-1).expand(len(inputs), -1)

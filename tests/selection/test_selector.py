@@ -9,7 +9,7 @@ from truelabel.learners import Classifier
 from truelabel.losses import CrossEntropy
 from truelabel.networks import MLP
 from truelabel.noise import NoNoise
-from truelabel.selection import KeepAll, Selector
+from truelabel.selection import KeepAll, Selector, mean_over
 from truelabel.training import Engine, Split, TrainingConfig, TrainingSet, fit
 from truelabel.training.step import step_loss
 from truelabel.types import Batch, Step
@@ -22,7 +22,7 @@ class Recorder(Selector):
         super().__init__()
         self.seen: list[tuple[Tensor, Tensor, float]] = []
 
-    def forward(self, losses: Tensor, predicted: Tensor, progress: Tensor) -> Tensor:
+    def forward(self, losses: Tensor, predicted: Tensor, labelled: Tensor, progress: Tensor) -> Tensor:
         self.seen.append((losses, predicted, progress.item()))
         return 4.0 * (predicted != 0)
 
@@ -40,7 +40,7 @@ def test_the_contract_is_abstract() -> None:
 @pytest.mark.parametrize("peers", [1, 2])
 def test_keep_all_keeps_all(peers: int) -> None:
     losses = torch.tensor([[0.0, torch.inf, 3.0, -1.0]]).expand(peers, 4)
-    weights = KeepAll()(losses, torch.zeros(peers, 4), torch.tensor(0.5))
+    weights = KeepAll()(losses, torch.zeros(peers, 4), torch.ones(4, dtype=torch.bool), torch.tensor(0.5))
     assert weights.tolist() == [[1.0] * 4] * peers
     assert KeepAll().state_dict() == {}
 
@@ -49,8 +49,8 @@ def test_a_step_is_the_mean_of_weight_times_loss_summed_over_peers() -> None:
     fabric, selector = Engine(device="cpu").fabric("32-true"), Recorder()
     first, second = torch.tensor([1.0, 2.0, torch.inf], requires_grad=True), torch.tensor([5.0, 7.0, 11.0])
     steps = [
-        Step(first, torch.tensor(0.5), torch.tensor([1, 2, 0])),
-        Step(second, torch.tensor(0.25), torch.tensor([0, 0, 1])),
+        Step(first, torch.tensor(0.5), torch.tensor([1, 2, 0]), first.detach()),
+        Step(second, torch.tensor(0.25), torch.tensor([0, 0, 1]), second),
     ]
     peers = [lambda batch, step=step: step for step in steps]
     loss = step_loss(fabric, peers, some_batch(3), selector, torch.tensor(0.5))
@@ -75,3 +75,11 @@ def test_fit_tells_a_selector_how_far_it_is() -> None:
     assert [progress for _, _, progress in selector.seen] == [0.0, 0.25, 0.5, 0.75]
     assert {losses.shape for losses, _, _ in selector.seen} == {(2, 4)}
     assert {predicted.shape for _, predicted, _ in selector.seen} == {(2, 4)}
+
+
+def test_mean_over_makes_the_mean_of_the_batch_a_mean_of_what_is_kept() -> None:
+    losses = torch.tensor([[2.0, 4.0, 100.0, 6.0]])
+    assert (mean_over(torch.tensor([[1.0, 1.0, 0.0, 1.0]])) * losses).mean().item() == pytest.approx(4.0)
+    assert (mean_over(torch.tensor([[0.5, 0.0, 0.0, 0.25]])) * losses).mean().item() == pytest.approx(10 / 3)
+    assert mean_over(torch.zeros(1, 4)).tolist() == [[0.0] * 4]
+    assert mean_over(torch.tensor([[1.0, 0.0, 0.0, 0.0]]), least=0.5).tolist() == [[2.0, 0.0, 0.0, 0.0]]

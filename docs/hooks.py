@@ -16,6 +16,7 @@ SYMBOLS = {
     "mid": "|", "cdot": "·", "times": "×", "odot": "⊙", "partial": "∂", "infty": "∞", "top": "ᵀ", "quad": "   ",
     "qquad": "    ", "rho": "ρ", "xi": "ξ", "kappa": "κ", "varepsilon": "ε", "Delta": "Δ", "nabla": "∇", "sqrt": "√",
     "det": "det", "mp": "∓", "pm": "±", "lVert": "‖", "rVert": "‖", "left": "", "right": "", "ldots": "…", "dots": "…",
+    "Vert": "‖", "lfloor": "⌊", "rfloor": "⌋", "leftarrow": "←",
 }  # fmt: skip
 ACCENTS = {"tilde": "\u0303", "hat": "\u0302", "bar": "\u0304"}
 GROUP = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"  # braces, with two more levels inside
@@ -42,12 +43,14 @@ def plain(tex: str) -> str:
     r"""A formula as text: ``\sum_k \tilde y_k`` is ``Σ_k ỹ_k``. What is not known stays as it is."""
     tex = re.sub(rf"\\t?frac{GROUP}{GROUP}", lambda f: f"{_group(f[1])} / {_group(f[2])}", tex)
     tex = re.sub(r"\\t?frac *(\w)(\w)", r"\1/\2", tex)
-    tex = re.sub(rf"\\(?:text|mathrm|mathbb|mathcal|operatorname)(?:{GROUP}| (\w))", lambda f: f[1] or f[2], tex)
+    tex = re.sub(rf"\\(?:text|mathrm|mathbb|mathbf|mathcal|operatorname)(?:{GROUP}| (\w))", lambda f: f[1] or f[2], tex)
     tex = re.sub(r"\\(tilde|hat|bar)(?: (\w)|\{(\w)\})", lambda f: (f[2] or f[3]) + ACCENTS[f[1]], tex)
     tex = re.sub(r"\\([A-Za-z]+)", lambda found: SYMBOLS.get(found[1], found[0]), tex)
     while (inner := re.sub(r"(?<=[_^√])\{([^{}]*)\}", lambda f: _group(f[1]), tex)) != tex:
         tex = inner
-    return re.sub(r"(?<=\S) {1,2}(?=\S)", " ", tex.replace(r"\,", " ").replace(r"\{", "{").replace(r"\}", "}"))
+    return re.sub(
+        r"(?<=\S) {1,2}(?=\S)", " ", tex.replace(r"\,", " ").replace(r"\!", "").replace(r"\{", "{").replace(r"\}", "}")
+    )
 
 
 def _group(tex: str) -> str:

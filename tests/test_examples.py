@@ -8,11 +8,14 @@ import pytest
 
 import truelabel
 
+QUICK = {"moons.py": ["--seeds", "1", "--epochs", "3"]}
+"""Arguments that make a long example short."""
+
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_some() -> None:
-    assert {path.name for path in EXAMPLES} >= {"noisy_digits.py", "own_loop.py"}
+    assert {path.name for path in EXAMPLES} >= {"moons.py", "noisy_digits.py", "own_loop.py"}
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
@@ -21,7 +24,11 @@ def test_it_runs_without_a_warning(script: Path, tmp_path: Path, monkeypatch: py
     # The script runs in another folder, where a relative path leads nowhere.
     monkeypatch.setenv("PYTHONPATH", str(Path(truelabel.__file__).parents[1]))
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", str(script), *QUICK.get(script.name, [])],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -51,6 +51,9 @@ def train(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     processes: Annotated[int, typer.Option(help="Data-parallel processes, one device each.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true or bf16-mixed.")] = "32-true",
+    augment: Annotated[
+        list[str] | None, typer.Option(help="Images: crop (shift a little) or flip (mirror); may be repeated.")
+    ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also log for TensorBoard.")] = False,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
 ) -> None:
@@ -94,6 +97,7 @@ def train(
         device=device,  # type: ignore[arg-type]
         processes=processes,
         precision=precision,  # type: ignore[arg-type]
+        augment=tuple(augment or ()),  # type: ignore[arg-type]
         folder=out,
         verbose=True,
         tensorboard=tensorboard,
@@ -127,6 +131,8 @@ def train(
     if history.best_epoch is not None:
         rows.append(["best epoch", history.best_epoch])
         rows.append(["agreement with held-out noisy labels", f"{history.best('valid_accuracy'):.1%}"])
+    for name, value in classifier.notes_.items():
+        rows.append([name.replace("_", " "), value])
     if search:
         rows.append(["options chosen", ", ".join(f"{k}={v}" for k, v in classifier.method_.options().items())])
     rows.append(["annotator skill, lowest to highest", _range(classifier.annotator_skill_)])

@@ -23,6 +23,7 @@ from truelabel.methods import Grid, Method, Trial, get_method, learn, search
 from truelabel.training import Engine, History, Job, Logging, NetworkLike, TrainingConfig, clean_probs
 from truelabel.training.config import Optimizer, Precision, Schedule, Select
 from truelabel.training.engine import Device
+from truelabel.transforms import Augmentation
 
 Probabilities = NDArray[np.float64]
 
@@ -52,6 +53,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device: "auto" takes a GPU if there is one.
         processes: data-parallel processes, one device each.
         precision: "32-true" or "bf16-mixed".
+        augment: what is done to training images: "crop" shifts them by up to 4 pixels, "flip" mirrors half of them.
         folder: keep the run there: checkpoints, metrics; a killed fit goes on from it.
         verbose: show a progress bar.
         tensorboard: with a folder, also log for TensorBoard.
@@ -65,6 +67,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             of the network: its order is safer than its level, which is too low after little training.
         history_: one row of numbers an epoch.
         method_: the method with its options, those found by ``search`` included; ``trials_`` has all that were tried.
+        notes_: what the result depends on besides: the noise rate that a method used, and whether it was given.
         learner_: the trained module.
 
     Example:
@@ -99,6 +102,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device: Device = "auto",
         processes: int = 1,
         precision: Precision = "32-true",
+        augment: tuple[Augmentation, ...] = (),
         folder: str | Path | None = None,
         verbose: bool = False,
         tensorboard: bool = False,
@@ -122,6 +126,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.processes = processes
         self.precision = precision
+        self.augment = augment
         self.folder = folder
         self.verbose = verbose
         self.tensorboard = tensorboard
@@ -134,6 +139,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     history_: History
     method_: Method
     trials_: tuple[Trial, ...]
+    notes_: dict[str, Any]
     learner_: Learner
     scaling_: Scaling
     n_iter_: int
@@ -178,7 +184,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             grid = None if self.search == "paper" else self.search
             searched = search(method, job, engine, grid=grid, trials=self.trials)
             self.method_, learned, self.trials_ = searched.method, searched.learned, searched.trials
-        self.learner_, self.history_ = learned.learner, learned.history
+        self.learner_, self.history_, self.notes_ = learned.learner, learned.history, dict(learned.notes)
         self.n_iter_ = len(learned.history.rows)
         self.classes_ = class_array(annotations.classes)
         self.annotators_ = annotations.annotators
@@ -248,6 +254,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             patience=self.patience,
             select=self.select,
             precision=self.precision,
+            augment=tuple(self.augment),
         )
 
     def _posterior(self, inputs: NDArray[Any]) -> Probabilities:

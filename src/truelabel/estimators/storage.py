@@ -16,7 +16,7 @@ from truelabel.methods import Method, get_method
 from truelabel.training import Blueprint, History, NetworkLike, RunFolderError
 from truelabel.training.files import read_json, read_tensors, write_json, write_tensors
 
-FORMAT = 1
+FORMAT = 2
 ARRAYS = ("confusion_", "annotator_skill_")
 
 
@@ -34,6 +34,7 @@ def save_classifier(classifier: Any, folder: Path) -> None:
         "trials": None,
         "random_state": int(seed) if isinstance(seed, int) else None,
         "step_epochs": list(params["step_epochs"]),
+        "augment": list(params["augment"]),
     }
     arrays = {name: getattr(classifier, name) for name in ARRAYS}
     arrays |= {"mean": classifier.scaling_.mean, "scale": classifier.scaling_.scale}
@@ -51,6 +52,7 @@ def save_classifier(classifier: Any, folder: Path) -> None:
             "input_shape": list(classifier.input_shape_),
             "features": class_names(getattr(classifier, "feature_names_in_", np.empty(0, object))),
             "history": asdict(classifier.history_),
+            "notes": classifier.notes_,
         },
     )
 
@@ -74,7 +76,8 @@ def _rebuild(kind: type[Any], folder: Path, note: dict[str, Any], network: Netwo
     params = note["parameters"]
     params["method"] = get_method(params["method"]).with_options(**note["options"])
     params["network"] = network if params["network"] is None else params["network"]
-    params["step_epochs"] = tuple(params["step_epochs"])
+    for name in ("step_epochs", "augment"):
+        params[name] = tuple(params[name])
     if params["network"] is None:
         raise RunFolderError(f"{folder} was trained with a network of the user's own: pass it as network=")
     classifier = kind(**params)
@@ -98,6 +101,7 @@ def _rebuild(kind: type[Any], folder: Path, note: dict[str, Any], network: Netwo
     if note["features"]:
         classifier.feature_names_in_ = name_array(note["features"])
     classifier.history_ = History(**note["history"])
+    classifier.notes_ = note["notes"]
     classifier.n_iter_ = len(classifier.history_.rows)
     classifier.scaling_ = Scaling(tensors["mean"].numpy(), tensors["scale"].numpy())
     for name in ARRAYS:

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from truelabel.methods.bi_tempered import BiTemperedMethod
-from truelabel.methods.bootstrap import HardBootstrapMethod, SoftBootstrapMethod
-from truelabel.methods.cross_entropy import CrossEntropyMethod
-from truelabel.methods.generalized_cross_entropy import GeneralizedCrossEntropyMethod
-from truelabel.methods.heteroscedastic import Heteroscedastic, HeteroscedasticFull, HeteroscedasticTemperature
-from truelabel.methods.logistic_normal import LogisticNormalMethod
+from truelabel.methods.causal_nl import CausalNLMethod
 from truelabel.methods.majority_vote import MajorityVote
 from truelabel.methods.method import Method
 from truelabel.methods.mixup import MixupMethod
 from truelabel.methods.noise_against_noise import NoiseAgainstNoiseMethod
+from truelabel.methods.one_stage import ONE_STAGE
+from truelabel.methods.peers import CoTeachingMethod, Decoupling, MentorNet
 from truelabel.methods.transition import Forward, ReweightMethod, TRevision
 
 METHODS: dict[str, Method] = {
-    "cross-entropy": CrossEntropyMethod(),
-    "generalized-cross-entropy": GeneralizedCrossEntropyMethod(),
-    "bi-tempered": BiTemperedMethod(),
-    "soft-bootstrap": SoftBootstrapMethod(),
-    "hard-bootstrap": HardBootstrapMethod(),
+    **ONE_STAGE,
     "mixup": MixupMethod(),
     "noise-against-noise": NoiseAgainstNoiseMethod(),
     "forward": Forward(),
     "reweight": ReweightMethod(),
     "t-revision": TRevision(),
-    "heteroscedastic": Heteroscedastic(),
-    "heteroscedastic-temperature": HeteroscedasticTemperature(),
-    "heteroscedastic-full": HeteroscedasticFull(),
-    "logistic-normal": LogisticNormalMethod(),
+    "co-teaching": CoTeachingMethod(),
+    "decoupling": Decoupling(),
+    "mentornet": MentorNet(),
+    "causal-nl": CausalNLMethod(),
     "majority-vote": MajorityVote(),
 }
 

@@ -7,7 +7,7 @@ import json
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -31,10 +31,13 @@ class Learned:
     Attributes:
         learner: answers with the clean class, in evaluation mode.
         history: of the stage that trained it.
+        notes: what a result depends on besides options, data and seed, for the record: a noise rate, and whether it was
+            given or estimated.
     """
 
     learner: Learner
     history: History
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +86,7 @@ def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
     """Carry out a method, in this process or in several, and return what it learned.
 
     With a folder the run is described in ``run.json`` and goes on where it stopped; a folder that holds another run is
-    refused.
+    refused. What the method notes on the way is written to ``notes.json``.
     """
     engine = engine or Engine()
     if job.folder is None and engine.processes > 1:
@@ -97,7 +100,10 @@ def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
         engine.run(job.config.precision, _Work(method, job))
     # After several processes every stage has finished: this loads the result.
     fabric.launch()
-    return method.learn(Run(job, fabric))
+    learned = method.learn(Run(job, fabric))
+    if job.folder is not None and learned.notes:
+        write_json(job.folder / "notes.json", dict(learned.notes))
+    return learned
 
 
 class _Work:
@@ -112,6 +118,8 @@ class _Work:
 
 def _check(method: Method, job: Job) -> None:
     """Meet labels or a network that do not fit these inputs before anything is written."""
+    if job.annotations.space and "segmentation" not in method.tasks:
+        raise ValueError(f"{method.name} is for one class an example, but the labels are masks: choose another method")
     if len(job.inputs) != len(job.annotations.examples):
         raise ValueError(f"there are {len(job.inputs)} inputs, but labels for {len(job.annotations.examples)} examples")
     shape = tuple(job.inputs.shape[1:])

@@ -64,7 +64,7 @@ class TransitionMethod(Method):
         """The network of the warm-up, None if it is not needed, and the transition."""
         if self.transition is not None:
             return None, torch.tensor(self.transition)
-        config = replace(run.job.config, epochs=min(self.warm_up, run.job.config.epochs))
+        config = replace(run.job.config, epochs=min(self.warm_up, run.job.config.epochs), select="best")
         network = run.fit("1-warm-up", run.build("1-warm-up", plain_classifier), config=config).peers[0]
 
         def anchors() -> dict[str, Tensor]:

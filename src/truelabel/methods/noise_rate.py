@@ -1,0 +1,77 @@
+"""How many labels are wrong: given, or estimated from the labels themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from truelabel.methods.cross_entropy import plain_classifier
+from truelabel.methods.method import Method
+from truelabel.noise import estimate_transition
+from truelabel.training import Run, TrainingSet
+from truelabel.training.scoring import noisy_scores
+
+
+@dataclass(frozen=True)
+class NoiseRate:
+    """A share of wrong labels, and where it comes from.
+
+    Attributes:
+        value: in [0, 1).
+        source: "given", "held-out labels" or "transition".
+    """
+
+    value: float
+    source: str
+
+    def note(self) -> dict[str, Any]:
+        """For the record of a run."""
+        return {"noise_rate": round(self.value, 4), "noise_rate_from": self.source}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseRateMethod(Method):
+    r"""A method that must know how many labels are wrong; it is told, or finds out by itself.
+
+    Unless given, the rate is the share of held-out labels that contradict a network trained for ``warm_up`` epochs by
+    cross entropy, at its best epoch. It is too large by as much as that network errs. Without a held-out part it is
+    :math:`1 - \sum_k \pi_k T[k, k]`, with T read off anchor points and :math:`\pi` the mean of what the network
+    predicts.
+
+    Attributes:
+        noise_rate: share of wrong labels; estimated if None.
+        warm_up: epochs of the network that it is estimated with, at most those of the training.
+    """
+
+    noise_rate: float | None = None
+    warm_up: int = 10
+
+    def __post_init__(self) -> None:
+        if self.noise_rate is not None and not 0 <= self.noise_rate < 1:
+            raise ValueError(f"noise_rate must lie in [0, 1), or be None to be estimated, got {self.noise_rate!r}")
+        if self.warm_up < 1 or self.warm_up != int(self.warm_up):
+            raise ValueError(f"warm_up must be a whole number of at least 1, got {self.warm_up!r}")
+
+    def rate(self, run: Run) -> NoiseRate:
+        """The rate given, or an estimate, made once a run."""
+        if self.noise_rate is not None:
+            return NoiseRate(float(self.noise_rate), "given")
+        config = replace(run.job.config, epochs=min(self.warm_up, run.job.config.epochs), select="best")
+        network = run.fit("1-warm-up", run.build("1-warm-up", plain_classifier), config=config).peers[0]
+        held_out = run.split.valid
+
+        def estimate() -> dict[str, Tensor]:
+            if len(held_out):
+                data = TrainingSet(run.inputs, run.annotations, device=run.fabric.device)
+                wrong = 1 - noisy_scores(run.fabric, network, data, held_out)["valid_accuracy"]
+            else:
+                posterior = run.posterior(network).flatten(0, -2)
+                wrong = 1 - float(posterior.mean(0) @ estimate_transition(posterior).diagonal())
+            # The upper end is what remains if labels tell nothing; no selector should keep less.
+            return {"rate": torch.tensor(wrong).clamp(0, 1 - 1 / run.plan.classes)}
+
+        value = float(run.once("1-noise-rate", estimate)["rate"])
+        return NoiseRate(value, "held-out labels" if len(held_out) else "transition")

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from truelabel.methods import METHODS, Method
+from truelabel.methods.one_stage import ONE_STAGE
+
+
+def test_these_are_the_methods_that_do_not_say_how() -> None:
+    assert {name: method for name, method in METHODS.items() if type(method).learn is Method.learn} == ONE_STAGE
+    assert all(name == method.name for name, method in ONE_STAGE.items())

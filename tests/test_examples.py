@@ -8,7 +8,7 @@ import pytest
 
 import truelabel
 
-QUICK = {"moons.py": ["--seeds", "1", "--epochs", "3"]}
+QUICK = {"moons.py": ["--seeds", "1", "--epochs", "3", "--oracle"]}
 """Arguments that make a long example short."""
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))

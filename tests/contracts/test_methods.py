@@ -21,6 +21,8 @@ from truelabel.training import Blueprint, Engine, Job, RunFolderError, TrainingC
 from truelabel.types import MISSING
 
 EXAMPLES, CLASSES, ANNOTATORS = 60, 3, 4
+# Sixty examples and one epoch teach no network anything.
+pytestmark = pytest.mark.filterwarnings("ignore:the noise rate is estimated at")
 CPU = Engine(device="cpu")
 CONFIG = TrainingConfig(epochs=2, batch_size=16)
 

@@ -114,6 +114,26 @@ def test_the_prior_of_the_class_has_a_gradient_unlike_in_the_published_code(batc
     assert gradient.any()
 
 
+@pytest.mark.parametrize("relaxation", ["soft", "straight-through", "exact"])
+def test_labels_come_first_if_asked(relaxation: Any, batch: Batch) -> None:
+    learner = make(relaxation=relaxation, labels_first=0.25, weights=ElboWeights(entropy=1.0)).train()
+
+    def moved(progress: float | None) -> tuple[bool, bool]:
+        """Whether the bound moves the classifier, and whether it moves the decoder."""
+        learner.progress = None if progress is None else torch.tensor(progress)
+        learner.zero_grad()
+        learner(batch).penalty.backward()
+        grads = [p.grad for part in (learner.head, learner.network) for p in part.parameters()]
+        decoder = [p.grad for p in learner.decode.parameters()]
+        return any(g is not None and bool(g.any()) for g in grads), all(
+            g is not None and bool(g.any()) for g in decoder
+        )
+
+    assert moved(0.24) == (False, True)
+    assert moved(0.25) == (True, True)
+    assert moved(None) == (True, True)
+
+
 def test_what_it_learned_can_be_used(batch: Batch) -> None:
     learner = make().eval()
     transition = learner.transition(batch.inputs)
@@ -149,6 +169,32 @@ def test_images() -> None:
     assert learner.reconstruct(batch.inputs).shape == (6, 1, 28, 28)
 
 
+@pytest.mark.parametrize("relaxation", ["soft", "exact"])
+def test_batch_norm_learns_what_evaluation_sees(relaxation: Any) -> None:
+    # Told one class at a time, batch norm would see classes apart in training and mix them up in evaluation.
+    torch.manual_seed(0)
+    labels = torch.arange(32).remainder(4).unsqueeze(-1)
+    images = 0.2 * torch.rand(32, 1, 8, 8)
+    images[torch.arange(32), 0, 2 * labels[:, 0]] += 0.5
+    batch = Batch(images, labels, torch.zeros_like(labels), torch.ones(32, 1), None, torch.arange(32))
+    learner = CausalNL(build("mlp:32", (1, 8, 8)), 4, (1, 8, 8), latent=3, relaxation=relaxation)
+    optimizer = torch.optim.Adam(learner.parameters(), lr=3e-3)
+    for _ in range(120):
+        optimizer.zero_grad()
+        step = learner(batch)
+        (step.losses.mean() + step.penalty).backward()
+        optimizer.step()
+    with torch.no_grad():
+        trained = learner.train().elbo(batch).labels
+        assert learner.eval().elbo(batch).labels < trained + 0.1
+
+
+@pytest.mark.parametrize("option", [{"relaxation": "Exact"}, {"reconstruction": "abs"}])
+def test_a_mistyped_form_is_refused(option: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=f"^{next(iter(option))} must be one of"):
+        make(**option)
+
+
 def test_weights_check_themselves() -> None:
-    with pytest.raises(ValueError, match="the weight of latent must not be negative, got -1"):
+    with pytest.raises(ValueError, match="the weight of latent must be finite and not negative, got -1"):
         ElboWeights(latent=-1)

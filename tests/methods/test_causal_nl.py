@@ -55,11 +55,13 @@ def test_options_reach_the_learner() -> None:
         reconstruction="squared",
         relaxation="exact",
         temperature=0.7,
+        labels_first=0.2,
     ).learner(plan)
     assert isinstance(learner, CausalNL)
     assert learner.weights == ElboWeights(teaching=0.5, reconstruction=0.2, labels=0.3, entropy=0.4, latent=0.6)
     assert (learner.latent, learner.classes) == (2, 4)
-    assert (learner.reconstruction, learner.relaxation, learner.temperature) == ("squared", "exact", 0.7)
+    assert (learner.reconstruction, learner.relaxation) == ("squared", "exact")
+    assert (learner.temperature, learner.labels_first) == (0.7, 0.2)
 
 
 def test_the_defaults_are_the_papers() -> None:
@@ -80,8 +82,9 @@ def test_the_defaults_are_the_papers() -> None:
         ({"reconstruction": "cubic"}, "reconstruction must be one of absolute, squared, got 'cubic'"),
         ({"relaxation": "hard"}, "relaxation must be one of soft, straight-through, exact, got 'hard'"),
         ({"temperature": 0.0}, "temperature must be positive, got 0.0"),
-        ({"latent_weight": -0.1}, "the weight of latent must not be negative, got -0.1"),
-        ({"ramp": -2}, "ramp must not be negative, got -2"),
+        ({"latent_weight": -0.1}, "the weight of latent must be finite and not negative, got -0.1"),
+        ({"labels_first": 1.5}, r"labels_first must be a share of the training in \[0, 1\], got 1.5"),
+        ({"ramp": -2}, "ramp must be a number of epochs, 0 or more, got -2"),
     ],
 )
 def test_options_check_themselves(option: dict[str, Any], message: str) -> None:

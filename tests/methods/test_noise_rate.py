@@ -8,7 +8,7 @@ import pytest
 
 from truelabel import Annotations
 from truelabel.methods import get_method, learn
-from truelabel.training import Engine, Job, TrainingConfig
+from truelabel.training import Engine, Job, Run, TrainingConfig
 from truelabel.training.files import read_json
 
 CPU = Engine(device="cpu")
@@ -33,6 +33,26 @@ def test_the_rate_is_found(rate: float, validation: float, source: str) -> None:
     assert notes["noise_rate"] == pytest.approx(rate, abs=0.07)
 
 
+@pytest.mark.parametrize("validation", [0.0, 0.3])
+def test_it_is_found_if_one_class_only_is_mistaken(validation: float) -> None:
+    job = blobs(0.0, validation)
+    said = job.annotations.label.copy()
+    wrong = (said == 0) & (np.random.default_rng(3).random(len(said)) < 0.45)
+    said[wrong] = 1
+    job = replace(job, annotations=Annotations.from_labels(said, classes=4))
+    assert learn(METHOD, job, CPU).notes["noise_rate"] == pytest.approx(wrong.mean(), abs=0.05)
+
+
+def test_held_out_examples_without_labels_are_no_evidence() -> None:
+    job = blobs(0.1, 0.1)
+    held_out = Run(job, CPU.fabric("32-true")).split.valid.numpy()
+    matrix = job.annotations.label.copy()[:, None]
+    matrix[held_out] = -1
+    notes = learn(METHOD, replace(job, annotations=Annotations.from_matrix(matrix, classes=4)), CPU).notes
+    assert notes["noise_rate_from"] == "transition"
+    assert notes["noise_rate"] == pytest.approx(0.1, abs=0.1)
+
+
 def test_a_rate_that_was_given_says_so_and_costs_no_warm_up(tmp_path: Path) -> None:
     job = replace(blobs(0.2, 0.1), folder=tmp_path)
     assert learn(METHOD.with_options(noise_rate=0.25), job, CPU).notes == {
@@ -55,7 +75,8 @@ def test_labels_that_tell_nothing_do_not_empty_the_batch() -> None:
     job = blobs(0.0, 0.2)
     rng = np.random.default_rng(0)
     job = replace(job, annotations=Annotations.from_labels(rng.integers(0, 4, 1500), classes=4))
-    assert learn(METHOD, job, CPU).notes["noise_rate"] <= 0.75
+    with pytest.warns(UserWarning, match="hardly less than if labels told nothing: raise warm_up and epochs"):
+        assert learn(METHOD, job, CPU).notes["noise_rate"] <= 0.75
 
 
 @pytest.mark.parametrize("name", ["co-teaching", "mentornet", "causal-nl"])

@@ -122,7 +122,7 @@ def test_a_base_with_stages_of_its_own_is_refused(name: str) -> None:
 
 
 def test_options_check_themselves() -> None:
-    with pytest.raises(ValueError, match="ramp must not be negative, got -1"):
+    with pytest.raises(ValueError, match="ramp must be a number of epochs, 0 or more, got -1"):
         get_method("co-teaching").with_options(ramp=-1)
     with pytest.raises(ValueError, match="burn_in must not be negative, got -1"):
         get_method("mentornet").with_options(burn_in=-1)

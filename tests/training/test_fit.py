@@ -12,11 +12,13 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from truelabel import Annotations
-from truelabel.learners import Learner
+from truelabel.learners import Classifier, Learner
+from truelabel.losses import CrossEntropy
 from truelabel.methods import METHODS
+from truelabel.noise import NoNoise
 from truelabel.selection import Selector
-from truelabel.training import Fitted, Job, Run, RunFolderError, TrainingConfig
-from truelabel.types import Batch
+from truelabel.training import Blueprint, Fitted, Job, Run, RunFolderError, TrainingConfig
+from truelabel.types import Batch, Step
 
 LEARNER = METHODS["cross-entropy"].learner
 
@@ -214,3 +216,26 @@ def test_segmentation_trains_on_the_same_loop(fabric: Fabric) -> None:
     job = Job(images.numpy(), Annotations.from_masks(masks.numpy(), classes=2), "unet:8", config, seed=0)
     rows = train(job, fabric).history.rows
     assert rows[-1]["train_loss"] < 0.8 * rows[0]["train_loss"]
+
+
+def test_learners_are_told_how_far_the_training_is(job: Job, fabric: Fabric) -> None:
+    seen: list[float] = []
+
+    class Told(Classifier):
+        def forward(self, batch: Batch) -> Step:
+            if self.training:
+                assert self.progress is not None
+                seen.append(float(self.progress))
+            return super().forward(batch)
+
+    def make(plan: Blueprint) -> Learner:
+        network = plan.network()
+        return Told(network, NoNoise(network.features, plan.classes), CrossEntropy())
+
+    run = Run(job, fabric)
+    fitted = run.fit("main", run.build("main", make))
+    steps = len(seen) / len(fitted.history.rows)
+    assert seen == pytest.approx([step / len(seen) for step in range(len(seen))])
+    assert steps == int(steps)
+    assert fitted.peers[0].progress is None
+    assert "progress" not in fitted.peers[0].state_dict()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -41,8 +42,8 @@ class ElboWeights:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not value >= 0:
-                raise ValueError(f"the weight of {name} must not be negative, got {value!r}")
+            if not 0 <= value < math.inf:
+                raise ValueError(f"the weight of {name} must be finite and not negative, got {value!r}")
 
 
 class Elbo(NamedTuple):
@@ -89,6 +90,8 @@ class CausalNL(Learner):
             code; "straight-through", the draw made one-hot with the gradient of the soft one; or "exact", every class
             in turn, weighted by q(y|x), at the price of K passes through encoder and decoder.
         temperature: of the Gumbel-softmax.
+        labels_first: share of the training in which the bound does not move q(y|x), so that labels decide what the
+            classes are before the decoder has a say; zero in the paper.
 
     Reference: Eq. 6, Algorithm 1 and App. B of Yao et al., NeurIPS 2021.
 
@@ -110,11 +113,19 @@ class CausalNL(Learner):
         reconstruction: Reconstruction = "absolute",
         relaxation: Relaxation = "soft",
         temperature: float = 1.0,
+        labels_first: float = 0.0,
     ) -> None:
         super().__init__()
+        for name, value, kind in (
+            ("reconstruction", reconstruction, Reconstruction),
+            ("relaxation", relaxation, Relaxation),
+        ):
+            if value not in get_args(kind):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {value!r}")
         self.classes, self.latent = classes, latent
         self.weights = weights or ElboWeights()
         self.reconstruction, self.relaxation, self.temperature = reconstruction, relaxation, temperature
+        self.labels_first = labels_first
         self.network = network
         self.head = nn.Linear(network.features, classes)
         self.encode = encoder(shape, classes, 2 * latent)
@@ -167,14 +178,26 @@ class CausalNL(Learner):
         return clean
 
     def _elbo(self, logits: Tensor, batch: Batch) -> Elbo:
+        if self.labels_first and self.progress is not None:
+            logits = torch.where(self.progress < self.labels_first, logits.detach(), logits)
         clean = logits.log_softmax(-1)
         if self.relaxation == "exact":
-            each = torch.stack([self._costs(y, batch) for y in self._each_class(batch.inputs)], 1)
-            costs = (clean.exp().unsqueeze(-1) * each).sum(1).mean(0)
+            costs = (clean.exp().T.unsqueeze(-1) * self._costs_of_each_class(batch)).sum(0).mean(0)
         else:
             costs = self._costs(self._relaxed(logits), batch).mean(0)
         reconstruction, labels, latent = costs.unbind()
         return Elbo(reconstruction, labels, (clean.exp() * clean).sum(-1).mean(), latent)
+
+    def _costs_of_each_class(self, batch: Batch) -> Tensor:
+        """The same, told every class: ``(K, N, 3)``. In one pass, so that batch norm sees all classes at once."""
+        n, k = len(batch.inputs), self.classes
+        y = torch.cat(self._each_class(batch.inputs))
+        inputs, labels, annotators, weights = (
+            values.repeat(k, *[1] * (values.dim() - 1))
+            for values in (batch.inputs, batch.labels, batch.annotators, batch.weights)
+        )
+        soft = None if batch.soft is None else batch.soft.repeat(k, *[1] * (batch.soft.dim() - 1))
+        return self._costs(y, Batch(inputs, labels, annotators, weights, soft, batch.index.repeat(k))).view(k, n, -1)
 
     def _costs(self, y: Tensor, batch: Batch) -> Tensor:
         """Reconstruction, labels and divergence of every example if it is told to be of class ``y``: ``(N, 3)``."""

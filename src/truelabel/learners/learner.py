@@ -27,7 +27,13 @@ class Learner(nn.Module, ABC):
 
     ``forward(Batch) -> Step`` is what the training loop calls; every trainable parameter gets a gradient in every step.
     ``predict(inputs) -> Prediction`` is what users get. Losses are per example; only the loop reduces them.
+
+    Attributes:
+        progress: ``()``, the share of all optimiser steps already taken, in [0, 1), which the loop fills in place; None
+            outside a training.
     """
+
+    progress: Tensor | None = None
 
     @abstractmethod
     def forward(self, batch: Batch) -> Step: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import get_args
 
@@ -27,6 +28,7 @@ class CausalNLMethod(NoiseRateMethod):
         reconstruction: "absolute" or "squared" error.
         relaxation: how the class is passed on: a "soft" Gumbel-softmax draw, "straight-through", or "exact".
         temperature: of the Gumbel-softmax.
+        labels_first: share of the training in which only labels, not the bound, move the classifier.
         ramp: epochs over which the share that is forgotten grows from zero to the noise rate.
     """
 
@@ -43,6 +45,7 @@ class CausalNLMethod(NoiseRateMethod):
     reconstruction: Reconstruction = "absolute"
     relaxation: Relaxation = "soft"
     temperature: float = 1.0
+    labels_first: float = 0.0
     ramp: int = 10
 
     def __post_init__(self) -> None:
@@ -50,13 +53,16 @@ class CausalNLMethod(NoiseRateMethod):
         self.weights()
         if self.latent < 1 or self.latent != int(self.latent):
             raise ValueError(f"latent must be a whole number of at least 1, got {self.latent!r}")
+        object.__setattr__(self, "latent", int(self.latent))
         for name, kind in (("reconstruction", Reconstruction), ("relaxation", Relaxation)):
             if getattr(self, name) not in get_args(kind):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}")
         if not self.temperature > 0:
             raise ValueError(f"temperature must be positive, got {self.temperature!r}")
-        if not self.ramp >= 0:
-            raise ValueError(f"ramp must not be negative, got {self.ramp!r}")
+        if not 0 <= self.labels_first <= 1:
+            raise ValueError(f"labels_first must be a share of the training in [0, 1], got {self.labels_first!r}")
+        if not 0 <= self.ramp < math.inf:
+            raise ValueError(f"ramp must be a number of epochs, 0 or more, got {self.ramp!r}")
 
     def weights(self) -> ElboWeights:
         """Of the terms."""
@@ -78,6 +84,7 @@ class CausalNLMethod(NoiseRateMethod):
             reconstruction=self.reconstruction,
             relaxation=self.relaxation,
             temperature=self.temperature,
+            labels_first=self.labels_first,
         )
 
     def learn(self, run: Run) -> Learned:

@@ -20,6 +20,7 @@ from truelabel.learners import Learner
 from truelabel.training import Blueprint, Engine, History, Job, Run, RunFolderError
 from truelabel.training.files import read_json, write_json
 from truelabel.training.seeds import seeded
+from truelabel.transforms import augmentations
 
 TaskName = Literal["classification", "segmentation"]
 
@@ -123,6 +124,7 @@ def _check(method: Method, job: Job) -> None:
     if len(job.inputs) != len(job.annotations.examples):
         raise ValueError(f"there are {len(job.inputs)} inputs, but labels for {len(job.annotations.examples)} examples")
     shape = tuple(job.inputs.shape[1:])
+    augmentations(job.config.augment, shape)
     with seeded(job.seed, "", "check"), torch.no_grad():
         plan = Blueprint(job.network, shape, len(job.annotations.classes), len(job.annotations.annotators))
         method.learner(plan)

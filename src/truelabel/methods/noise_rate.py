@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from scipy.optimize import nnls
 from torch import Tensor
 
 from truelabel.methods.cross_entropy import plain_classifier
@@ -37,9 +39,9 @@ class NoiseRateMethod(Method):
     r"""A method that must know how many labels are wrong; it is told, or finds out by itself.
 
     Unless given, the rate is the share of held-out labels that contradict a network trained for ``warm_up`` epochs by
-    cross entropy, at its best epoch. It is too large by as much as that network errs. Without a held-out part it is
-    :math:`1 - \sum_k \pi_k T[k, k]`, with T read off anchor points and :math:`\pi` the mean of what the network
-    predicts.
+    cross entropy, at its best epoch. It is usually too large, by at most what that network errs, and too small where
+    the network has learned the mistakes. Without held-out labels it is :math:`1 - \sum_k \pi_k T[k, k]`, with T read
+    off anchor points and the class frequencies :math:`\pi` that explain, through T, what the network predicts.
 
     Attributes:
         noise_rate: share of wrong labels; estimated if None.
@@ -54,24 +56,53 @@ class NoiseRateMethod(Method):
             raise ValueError(f"noise_rate must lie in [0, 1), or be None to be estimated, got {self.noise_rate!r}")
         if self.warm_up < 1 or self.warm_up != int(self.warm_up):
             raise ValueError(f"warm_up must be a whole number of at least 1, got {self.warm_up!r}")
+        object.__setattr__(self, "warm_up", int(self.warm_up))
 
     def rate(self, run: Run) -> NoiseRate:
         """The rate given, or an estimate, made once a run."""
         if self.noise_rate is not None:
             return NoiseRate(float(self.noise_rate), "given")
-        config = replace(run.job.config, epochs=min(self.warm_up, run.job.config.epochs), select="best")
-        network = run.fit("1-warm-up", run.build("1-warm-up", plain_classifier), config=config).peers[0]
         held_out = run.split.valid
+        labels_held_out = int(run.annotations.counts[held_out.cpu().numpy()].sum())
+        config = replace(
+            run.job.config,
+            epochs=min(self.warm_up, run.job.config.epochs),
+            select="best" if labels_held_out else "last",
+        )
+        network = run.fit("1-warm-up", run.build("1-warm-up", plain_classifier), config=config).peers[0]
 
         def estimate() -> dict[str, Tensor]:
-            if len(held_out):
+            if labels_held_out:
                 data = TrainingSet(run.inputs, run.annotations, device=run.fabric.device)
                 wrong = 1 - noisy_scores(run.fabric, network, data, held_out)["valid_accuracy"]
             else:
-                posterior = run.posterior(network).flatten(0, -2)
-                wrong = 1 - float(posterior.mean(0) @ estimate_transition(posterior).diagonal())
+                wrong = rate_of(run.posterior(network).flatten(0, -2))
             # The upper end is what remains if labels tell nothing; no selector should keep less.
             return {"rate": torch.tensor(wrong).clamp(0, 1 - 1 / run.plan.classes)}
 
         value = float(run.once("1-noise-rate", estimate)["rate"])
-        return NoiseRate(value, "held-out labels" if len(held_out) else "transition")
+        if value > 0.95 * (1 - 1 / run.plan.classes) and run.fabric.is_global_zero:
+            warnings.warn(
+                f"the noise rate is estimated at {value:.0%}, hardly less than if labels told nothing: raise warm_up "
+                f"and epochs (the estimate had {config.epochs} epochs), or pass noise_rate",
+                stacklevel=2,
+            )
+        return NoiseRate(value, "held-out labels" if labels_held_out else "transition")
+
+
+def rate_of(posterior: Tensor) -> float:
+    r"""The share of wrong labels :math:`1 - \sum_k \pi_k T[k, k]` that explains noisy class probabilities.
+
+    T comes from anchor points; :math:`\pi \ge 0` solves :math:`\pi^\top T = \bar p` by least squares.
+
+    Args:
+        posterior: ``(N, K)``, noisy class probabilities of a network trained by cross entropy.
+
+    Example:
+        >>> T = torch.tensor([[0.6, 0.4], [0.0, 1.0]])
+        >>> round(rate_of(T.repeat_interleave(50, 0)), 3)  # half of the examples are of class 0
+        0.2
+    """
+    transition = estimate_transition(posterior).double()
+    prior = torch.from_numpy(nnls(transition.T.numpy(), posterior.double().mean(0).numpy())[0])
+    return 1 - float(prior / prior.sum() @ transition.diagonal())

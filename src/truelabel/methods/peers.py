@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -39,8 +40,8 @@ class CoTeachingMethod(NoiseRateMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_base(self.base)
-        if not self.ramp >= 0:
-            raise ValueError(f"ramp must not be negative, got {self.ramp!r}")
+        if not 0 <= self.ramp < math.inf:
+            raise ValueError(f"ramp must be a number of epochs, 0 or more, got {self.ramp!r}")
 
     def learner(self, plan: Blueprint) -> Learner:
         return ONE_STAGE[self.base].learner(plan)

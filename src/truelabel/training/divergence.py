@@ -39,7 +39,7 @@ class FiniteWatch:
         if not losses and not penalties:
             return
         step = min(losses + penalties)
-        what = "loss" if losses and min(losses) == step else "penalty of the noise model"
+        what = "loss" if losses and min(losses) == step else "penalty"
         cause = _likely_cause(epoch, step, data, learning_rate)
         raise DivergedError(f"the {what} became NaN or infinite in epoch {epoch}, step {step}: {cause}")
 

@@ -126,6 +126,8 @@ def fit(
         history = state.history
         listeners = _listeners(stack, stage, config.epochs, len(history.rows), folder, fabric, logging)
         schedule = _Schedule(config, len(split.train), fabric)
+        for peer in plain:
+            peer.progress = schedule.progress
         watch = FiniteWatch(fabric.device)
         total = torch.zeros((), device=fabric.device)
 
@@ -174,6 +176,8 @@ def fit(
     if folder is not None and fabric.is_global_zero:
         write_json(folder / "finished.json", {"weights": "best" if best else "last", "history": asdict(history)})
     fabric.barrier()
+    for peer in plain:
+        peer.progress = None
     return Fitted([peer.eval() for peer in plain], history)
 
 

@@ -90,19 +90,20 @@ class NoiseRateMethod(Method):
         return NoiseRate(value, "held-out labels" if labels_held_out else "transition")
 
 
-def rate_of(posterior: Tensor) -> float:
+def rate_of(posterior: Tensor, quantile: float | None = 0.97) -> float:
     r"""The share of wrong labels :math:`1 - \sum_k \pi_k T[k, k]` that explains noisy class probabilities.
 
     T comes from anchor points; :math:`\pi \ge 0` solves :math:`\pi^\top T = \bar p` by least squares.
 
     Args:
         posterior: ``(N, K)``, noisy class probabilities of a network trained by cross entropy.
+        quantile: rule for the anchor points, see :func:`~truelabel.noise.estimate_transition`.
 
     Example:
         >>> T = torch.tensor([[0.6, 0.4], [0.0, 1.0]])
-        >>> round(rate_of(T.repeat_interleave(50, 0)), 3)  # half of the examples are of class 0
+        >>> round(rate_of(T.repeat_interleave(50, 0), quantile=None), 3)  # half of the examples are of class 0
         0.2
     """
-    transition = estimate_transition(posterior).double()
+    transition = estimate_transition(posterior, quantile).double()
     prior = torch.from_numpy(nnls(transition.T.numpy(), posterior.double().mean(0).numpy())[0])
     return 1 - float(prior / prior.sum() @ transition.diagonal())

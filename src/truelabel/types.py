@@ -132,9 +132,22 @@ def label_weight(batch: Batch) -> Tensor:
         >>> label_weight(Batch(labels, labels, labels, torch.ones(3, 2), None, torch.arange(3)))
         tensor([2., 1., 0.])
     """
-    spread = batch.weights.view(len(batch.weights), *[1] * (batch.labels.dim() - 2), batch.weights.shape[-1])
-    given = torch.where(batch.labels >= 0, spread, 0.0).sum(-1)
-    return given.flatten(1).mean(1) if given.dim() > 1 else given
+    return over_slots(batch.weights.new_ones(()).expand(batch.labels.shape), batch)
+
+
+def over_slots(values: Tensor, batch: Batch) -> Tensor:
+    """Weighted sum over the labels given, mean over units: ``(*U, S) -> (N,)``.
+
+    Example:
+        >>> import torch
+        >>> labels = torch.tensor([[3, 1], [2, -1]])
+        >>> batch = Batch(labels, labels, labels, torch.ones(2, 2), None, torch.arange(2))
+        >>> over_slots(torch.tensor([[1.0, 2.0], [4.0, 8.0]]), batch)
+        tensor([3., 4.])
+    """
+    n, slots = batch.weights.shape
+    spread = batch.weights.view(n, *[1] * (values.dim() - 2), slots)
+    return torch.where(batch.labels >= 0, spread * values, 0.0).sum(-1).reshape(n, -1).mean(1)
 
 
 def mix(log_probs: Tensor, transition: Tensor) -> Tensor:

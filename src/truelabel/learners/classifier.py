@@ -9,7 +9,7 @@ from truelabel.learners.learner import Learner, ParameterGroups
 from truelabel.losses import Loss
 from truelabel.networks import Network
 from truelabel.noise import NoiseModel
-from truelabel.types import Batch, Categorical, Prediction, Step
+from truelabel.types import Batch, Categorical, Prediction, Step, over_slots
 
 
 class Classifier(Learner):
@@ -60,16 +60,9 @@ def reduce_slots(values: Tensor, prediction: Prediction, batch: Batch) -> Step:
         prediction: for the penalty and the predicted class.
         batch: for what is missing and for the weights.
     """
-    losses = _reduced(values, batch)
+    losses = over_slots(values, batch)
     surprise = losses.detach()
     if not prediction.noisy.normalised:
         clean = Categorical(prediction.clean.detach().unsqueeze(-2))
-        surprise = _reduced(-clean.at(batch.labels), batch)
+        surprise = over_slots(-clean.at(batch.labels), batch)
     return Step(losses, prediction.penalty, prediction.clean.argmax(-1), surprise)
-
-
-def _reduced(values: Tensor, batch: Batch) -> Tensor:
-    """``(*U, S) -> (N,)``."""
-    spread = batch.weights.view(len(batch.weights), *[1] * (values.dim() - 2), batch.weights.shape[-1])
-    losses = torch.where(batch.labels >= 0, spread * values, 0.0).sum(-1)
-    return losses.flatten(1).mean(1) if losses.dim() > 1 else losses

@@ -30,7 +30,7 @@ class Disagreement(Selector):
 
     def forward(self, losses: Tensor, predicted: Tensor, labelled: Tensor, progress: Tensor) -> Tensor:
         if len(predicted) < 2:
-            raise ValueError("disagreement needs two peers or more, got one")
-        disputed = (predicted != predicted[:1]).any(0).flatten(1 if predicted.dim() > 2 else 0)
-        share = disputed.to(losses.dtype).mean(1) if disputed.dim() > 1 else disputed.to(losses.dtype)
+            raise ValueError("disagreement needs two peers or more, got one: train two learners")
+        disputed = (predicted != predicted[:1]).any(0)
+        share = disputed.to(losses.dtype).reshape(len(labelled), -1).mean(1)
         return mean_over(torch.where(labelled, share, 0.0).expand_as(losses), least=0.1)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import get_args
 
 from truelabel.learners import CausalNL, ElboWeights, Learner
 from truelabel.learners.causal_nl import Reconstruction, Relaxation
-from truelabel.methods.method import Learned
-from truelabel.methods.noise_rate import NoiseRateMethod
-from truelabel.selection import CoTeaching
-from truelabel.training import Blueprint, Run
+from truelabel.methods.peers import Taught
+from truelabel.training import Blueprint
 
 
 @dataclass(frozen=True, kw_only=True)
-class CausalNLMethod(NoiseRateMethod):
+class CausalNLMethod(Taught):
     """A generative model of input and label, in two branches that teach each other by small losses (Yao 2021).
 
     Attributes:
@@ -29,7 +26,6 @@ class CausalNLMethod(NoiseRateMethod):
         relaxation: how the class is passed on: a "soft" Gumbel-softmax draw, "straight-through", or "exact".
         temperature: of the Gumbel-softmax.
         labels_first: share of the training in which only labels, not the bound, move the classifier.
-        ramp: epochs over which the share that is forgotten grows from zero to the noise rate.
     """
 
     name = "causal-nl"
@@ -46,7 +42,6 @@ class CausalNLMethod(NoiseRateMethod):
     relaxation: Relaxation = "soft"
     temperature: float = 1.0
     labels_first: float = 0.0
-    ramp: int = 10
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,8 +56,6 @@ class CausalNLMethod(NoiseRateMethod):
             raise ValueError(f"temperature must be positive, got {self.temperature!r}")
         if not 0 <= self.labels_first <= 1:
             raise ValueError(f"labels_first must be a share of the training in [0, 1], got {self.labels_first!r}")
-        if not 0 <= self.ramp < math.inf:
-            raise ValueError(f"ramp must be a number of epochs, 0 or more, got {self.ramp!r}")
 
     def weights(self) -> ElboWeights:
         """Of the terms."""
@@ -86,9 +79,3 @@ class CausalNLMethod(NoiseRateMethod):
             temperature=self.temperature,
             labels_first=self.labels_first,
         )
-
-    def learn(self, run: Run) -> Learned:
-        rate = self.rate(run)
-        selector = CoTeaching(rate.value, self.ramp / run.job.config.epochs)
-        fitted = run.fit("main", run.build("main", self.learner, peers=2), selector=selector)
-        return Learned(fitted.peers[0], fitted.history, rate.note())

@@ -13,8 +13,7 @@ from torch import Tensor
 from truelabel.methods.cross_entropy import plain_classifier
 from truelabel.methods.method import Method
 from truelabel.noise import estimate_transition
-from truelabel.training import Run, TrainingSet
-from truelabel.training.scoring import noisy_scores
+from truelabel.training import Run
 
 
 @dataclass(frozen=True)
@@ -62,21 +61,19 @@ class NoiseRateMethod(Method):
         """The rate given, or an estimate, made once a run."""
         if self.noise_rate is not None:
             return NoiseRate(float(self.noise_rate), "given")
-        held_out = run.split.valid
-        labels_held_out = int(run.annotations.counts[held_out.cpu().numpy()].sum())
+        labels_held_out = int(run.annotations.counts[run.split.valid.cpu().numpy()].sum())
         config = replace(
             run.job.config,
             epochs=min(self.warm_up, run.job.config.epochs),
             select="best" if labels_held_out else "last",
         )
-        network = run.fit("1-warm-up", run.build("1-warm-up", plain_classifier), config=config).peers[0]
+        fitted = run.fit("1-warm-up", run.build("1-warm-up", plain_classifier), config=config)
 
         def estimate() -> dict[str, Tensor]:
             if labels_held_out:
-                data = TrainingSet(run.inputs, run.annotations, device=run.fabric.device)
-                wrong = 1 - noisy_scores(run.fabric, network, data, held_out)["valid_accuracy"]
+                wrong = 1 - fitted.history.best("valid_accuracy")
             else:
-                wrong = rate_of(run.posterior(network).flatten(0, -2))
+                wrong = rate_of(run.posterior(fitted.peers[0]).flatten(0, -2))
             # The upper end is what remains if labels tell nothing; no selector should keep less.
             return {"rate": torch.tensor(wrong).clamp(0, 1 - 1 / run.plan.classes)}
 

@@ -21,11 +21,32 @@ def _check_base(base: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoTeachingMethod(NoiseRateMethod):
-    """Two networks; each learns from the examples that the other finds easy (Han 2018).
+class Taught(NoiseRateMethod):
+    """Two learners; each learns from the examples that the other finds easy.
 
     Attributes:
         ramp: epochs over which the share that is forgotten grows from zero to the noise rate.
+    """
+
+    ramp: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.ramp < math.inf:
+            raise ValueError(f"ramp must be a number of epochs, 0 or more, got {self.ramp!r}")
+
+    def learn(self, run: Run) -> Learned:
+        rate = self.rate(run)
+        selector = CoTeaching(rate.value, self.ramp / run.job.config.epochs)
+        fitted = run.fit("main", run.build("main", self.learner, peers=2), selector=selector)
+        return Learned(fitted.peers[0], fitted.history, rate.note())
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoTeachingMethod(Taught):
+    """Two networks; each learns from the examples that the other finds easy (Han 2018).
+
+    Attributes:
         base: the method whose learner the peers are, one of a single stage.
     """
 
@@ -34,23 +55,14 @@ class CoTeachingMethod(NoiseRateMethod):
     paper = "Han 2018"
     tasks = ("classification", "segmentation")
 
-    ramp: int = 10
     base: str = "cross-entropy"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_base(self.base)
-        if not 0 <= self.ramp < math.inf:
-            raise ValueError(f"ramp must be a number of epochs, 0 or more, got {self.ramp!r}")
 
     def learner(self, plan: Blueprint) -> Learner:
         return ONE_STAGE[self.base].learner(plan)
-
-    def learn(self, run: Run) -> Learned:
-        rate = self.rate(run)
-        selector = CoTeaching(rate.value, self.ramp / run.job.config.epochs)
-        fitted = run.fit("main", run.build("main", self.learner, peers=2), selector=selector)
-        return Learned(fitted.peers[0], fitted.history, rate.note())
 
 
 @dataclass(frozen=True, kw_only=True)

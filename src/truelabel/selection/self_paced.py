@@ -59,7 +59,8 @@ class SelfPaced(Selector):
 
     def forward(self, losses: Tensor, predicted: Tensor, labelled: Tensor, progress: Tensor) -> Tensor:
         if len(losses) != len(self.threshold):
-            raise ValueError(f"SelfPaced was made for peers={len(self.threshold)}, but there are {len(losses)}")
+            made, there = len(self.threshold), len(losses)
+            raise ValueError(f"SelfPaced was made for peers={made}, but there are {there}: pass peers={there}")
         seen = losses.float().masked_fill(~labelled, math.nan)
         now = seen.nanquantile(1 - self.rate, dim=-1, keepdim=True)
         before = torch.where(self.threshold.isnan(), now, self.threshold)

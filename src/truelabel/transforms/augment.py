@@ -91,7 +91,10 @@ def augmentations(names: Sequence[Augmentation], shape: Sequence[int]) -> list[T
         [RandomCrop(padding=4), HorizontalFlip(rate=0.5)]
     """
     if names and len(shape) != 3:
-        raise ValueError(f"augment={', '.join(names)} is for images (C, H, W), but an example has shape {tuple(shape)}")
+        listed = ", ".join(names)
+        raise ValueError(
+            f"augment={listed} is for images (C, H, W), but an example has shape {tuple(shape)}: leave it out"
+        )
     return [AUGMENTATIONS[name] for name in names]
 
 

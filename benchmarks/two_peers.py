@@ -33,7 +33,7 @@ def step(learners: list[Learner], selector: Selector, data: TrainingSet, device:
     """One training step as a function of the index of its examples."""
     fabric = Engine(device=device).fabric("32-true")  # type: ignore[arg-type]
     peers = [fabric.setup_module(learner.train()) for learner in learners]
-    optimizers = [build_optimizer(learner, TrainingConfig(), fabric.device) for learner in learners]
+    optimizers = [build_optimizer(learner, TrainingConfig(), fabric.device, steps=1000) for learner in learners]
     selector, progress = selector.to(fabric.device), torch.tensor(0.5, device=fabric.device)
 
     def clear() -> None:

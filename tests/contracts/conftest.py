@@ -40,7 +40,17 @@ from truelabel.losses import (
 )
 from truelabel.methods import METHODS, Method
 from truelabel.networks import Network, UNet, build
-from truelabel.noise import GaussianLogits, LogisticNormal, NoiseModel, NoNoise, TemperedHead, Transition
+from truelabel.noise import (
+    AnnotatorConfusion,
+    DoctorHeads,
+    FixedConfusion,
+    GaussianLogits,
+    LogisticNormal,
+    NoiseModel,
+    NoNoise,
+    TemperedHead,
+    Transition,
+)
 from truelabel.selection import CoTeaching, Disagreement, KeepAll, Selector, SelfPaced
 from truelabel.transforms import HorizontalFlip, Mixup, NoiseAgainstNoise, RandomCrop, Transform
 from truelabel.types import MISSING, Batch
@@ -74,6 +84,25 @@ NOISE_MODELS: dict[str, Callable[[int, int, int], NoiseModel]] = {
     ),
     "LogisticNormal identity": lambda features, classes, annotators: LogisticNormal(
         features, classes, covariance="identity"
+    ),
+    "AnnotatorConfusion": AnnotatorConfusion,
+    "AnnotatorConfusion one for all": lambda features, classes, annotators: AnnotatorConfusion(features, classes, 1),
+    "AnnotatorConfusion many": lambda features, classes, annotators: AnnotatorConfusion(features, classes, 1000),
+    "AnnotatorConfusion low rank": lambda features, classes, annotators: AnnotatorConfusion(
+        features, classes, annotators, rank=2
+    ),
+    "AnnotatorConfusion shrunk": lambda features, classes, annotators: AnnotatorConfusion(
+        features, classes, annotators, shrinkage=1.0, trace=0.0
+    ),
+    "AnnotatorConfusion by input": lambda features, classes, annotators: AnnotatorConfusion(
+        features, classes, annotators, shrinkage=0.5, by_input=True
+    ),
+    "DoctorHeads": DoctorHeads,
+    "DoctorHeads averaging": lambda features, classes, annotators: DoctorHeads(
+        features, classes, annotators, averaging=True
+    ),
+    "FixedConfusion": lambda features, classes, annotators: FixedConfusion(
+        features, classes, symmetric(classes, 0.3).expand(annotators, -1, -1)
     ),
     "NoNoise": lambda features, classes, annotators: NoNoise(features, classes),
     "TemperedHead": lambda features, classes, annotators: TemperedHead(features, classes, temperature=2.0),
@@ -157,6 +186,7 @@ NETWORKS: dict[str, Shape] = {
 
 # Method -> options with which it runs in a tenth of a second on sixty examples.
 METHOD_OPTIONS: dict[str, dict[str, Any]] = {
+    "annotator-confusion": {},
     "bi-tempered": {},
     "causal-nl": {"latent": 2, "warm_up": 1},
     "co-teaching": {"warm_up": 1},
@@ -164,18 +194,23 @@ METHOD_OPTIONS: dict[str, dict[str, Any]] = {
     "decoupling": {},
     "forward": {"warm_up": 1},
     "generalized-cross-entropy": {},
+    "generalized-em": {"rounds": 2},
     "hard-bootstrap": {},
     "heteroscedastic": {"samples": 10, "prediction_samples": 10},
     "heteroscedastic-full": {"samples": 10, "prediction_samples": 10},
     "heteroscedastic-temperature": {"samples": 10, "prediction_samples": 10},
     "logistic-normal": {},
     "majority-vote": {},
+    "mbem": {"rounds": 2},
     "mentornet": {"warm_up": 1},
     "mixup": {},
     "noise-against-noise": {},
+    "oracle-confusion": {"confusion": symmetric(3, 0.3)},
     "reweight": {"warm_up": 1},
+    "single-confusion": {},
     "soft-bootstrap": {},
     "t-revision": {"warm_up": 1, "revision_rate": 1e-3},
+    "weighted-doctor-net": {"weight_epochs": 1},
 }
 
 ONLY_UNITS: dict[str, tuple[Units, ...]] = {
@@ -193,7 +228,7 @@ NOT_COMPONENTS: dict[str, set[str]] = {
     "learners": {"Elbo", "ElboWeights", "Learner", "ParameterGroups", "reduce_slots"},
     "selection": {"Selector", "mean_over"},
     "transforms": {"AUGMENTATIONS", "Augmentation", "Transform", "augmentations"},
-    "fusion": {"Fused", "confusion_from_posterior"},
+    "fusion": {"Fused", "confusion_from_posterior", "posterior_given"},
     "corruption": {"CIFAR10_MAP", "CIFAR100_MAP", "Corruption", "MNIST_MAP"},
 }
 """Public names of each package that no table needs to hold."""

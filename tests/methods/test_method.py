@@ -148,7 +148,7 @@ def test_the_folder_says_what_the_run_is(short: Job, tmp_path: Path) -> None:
     learn(get_method("majority-vote"), replace(short, folder=tmp_path / "new" / "run"), CPU)
     note = json.loads((tmp_path / "new" / "run" / "run.json").read_text(encoding="utf-8"))
     assert note["method"] == "majority-vote"
-    assert note["options"] == {"ties": "random"}
+    assert note["options"] == {"base": "cross-entropy", "soft": False, "ties": "random"}
     assert (note["seed"], note["network"], note["training"]["epochs"]) == (0, "mlp:8", 1)
     assert (note["examples"], note["labels"], note["annotators"], note["classes"]) == (400, 2000, 5, [0, 1])
 

@@ -41,7 +41,7 @@ def stepper(job: Job, learning: Any) -> tuple[Any, Any]:
     fabric = Engine(device="cuda").fabric("32-true")
     run = Run(job, fabric)
     learner = run.build("main", LEARNER)[0].to(DEVICE)
-    optimizer = build_optimizer(learner, replace(job.config, optimizer=learning), DEVICE)
+    optimizer = build_optimizer(learner, replace(job.config, optimizer=learning), DEVICE, steps=100)
     data = TrainingSet(run.inputs, run.annotations, device=DEVICE)
     watch, selector, progress = FiniteWatch(DEVICE), KeepAll().to(DEVICE), torch.zeros((), device=DEVICE)
 

@@ -32,7 +32,7 @@ class TwoKinds(Learner):
 def test_noise_has_its_own_rate_and_no_decay() -> None:
     learner = TwoKinds()
     config = TrainingConfig(optimizer="sgd", momentum=0.0, learning_rate=0.1, noise_learning_rate=0.5, weight_decay=0.2)
-    optimizer = build_optimizer(learner, config, torch.device("cpu"))
+    optimizer = build_optimizer(learner, config, torch.device("cpu"), steps=100)
     (learner.network + learner.noise).sum().backward()
     optimizer.step()
     assert torch.allclose(learner.network, torch.full((3,), 1 - 0.1 * (1 + 0.2)))
@@ -45,7 +45,8 @@ def test_noise_has_its_own_rate_and_no_decay() -> None:
     ("name", "kind"), [("adam", torch.optim.Adam), ("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)]
 )
 def test_optimizers_by_name(name: str, kind: type[torch.optim.Optimizer]) -> None:
-    optimizer = build_optimizer(TwoKinds(), TrainingConfig(optimizer=name), torch.device("cpu"))  # type: ignore[arg-type]
+    config = TrainingConfig(optimizer=name)  # type: ignore[arg-type]
+    optimizer = build_optimizer(TwoKinds(), config, torch.device("cpu"), steps=100)
     assert type(optimizer) is kind
     assert name != "sgd" or optimizer.defaults["nesterov"]
 

@@ -49,7 +49,11 @@ class Classifier(Learner):
     def parameter_groups(self) -> ParameterGroups:
         noise = [p for p in self.noise.noise_parameters() if p.requires_grad]
         apart = {id(p) for p in noise}
-        return ParameterGroups([p for p in self.parameters() if p.requires_grad and id(p) not in apart], noise)
+        network = [p for p in self.parameters() if p.requires_grad and id(p) not in apart]
+        return ParameterGroups(network, noise, self.noise.noise_reach())
+
+    def annotator_confusion(self) -> Tensor | None:
+        return self.noise.annotator_confusion()
 
 
 def reduce_slots(values: Tensor, prediction: Prediction, batch: Batch) -> Step:

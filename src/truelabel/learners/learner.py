@@ -16,10 +16,12 @@ class ParameterGroups(NamedTuple):
     Attributes:
         network: the learning rate and weight decay of the training.
         noise: no weight decay, and the noise learning rate if one is set.
+        noise_reach: how far a noise parameter should be able to travel in a training; None for the network's rate.
     """
 
     network: list[nn.Parameter]
     noise: list[nn.Parameter]
+    noise_reach: float | None = None
 
 
 class Learner(nn.Module, ABC):
@@ -48,3 +50,7 @@ class Learner(nn.Module, ABC):
     def parameter_groups(self) -> ParameterGroups:
         """All trainable parameters; those of the noise apart."""
         return ParameterGroups([p for p in self.parameters() if p.requires_grad], [])
+
+    def annotator_confusion(self) -> Tensor | None:
+        """The annotators' matrices ``(R, K, K)`` that were learned, or ``(1, K, K)`` for everybody; None if none."""
+        return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from truelabel.methods.annotator_confusion import OracleConfusion
 from truelabel.methods.causal_nl import CausalNLMethod
+from truelabel.methods.expectation_maximisation import MBEM, GeneralizedEM
 from truelabel.methods.majority_vote import MajorityVote
 from truelabel.methods.method import Method
 from truelabel.methods.mixup import MixupMethod
@@ -10,6 +12,7 @@ from truelabel.methods.noise_against_noise import NoiseAgainstNoiseMethod
 from truelabel.methods.one_stage import ONE_STAGE
 from truelabel.methods.peers import CoTeachingMethod, Decoupling, MentorNet
 from truelabel.methods.transition import Forward, ReweightMethod, TRevision
+from truelabel.methods.weighted_doctor_net import WeightedDoctorNet
 
 METHODS: dict[str, Method] = {
     **ONE_STAGE,
@@ -22,6 +25,10 @@ METHODS: dict[str, Method] = {
     "decoupling": Decoupling(),
     "mentornet": MentorNet(),
     "causal-nl": CausalNLMethod(),
+    "oracle-confusion": OracleConfusion(),
+    "generalized-em": GeneralizedEM(),
+    "mbem": MBEM(),
+    "weighted-doctor-net": WeightedDoctorNet(),
     "majority-vote": MajorityVote(),
 }
 
@@ -31,7 +38,7 @@ def get_method(name: str) -> Method:
 
     Example:
         >>> get_method("majority-vote").with_options(ties="lowest").options()
-        {'ties': 'lowest'}
+        {'base': 'cross-entropy', 'soft': False, 'ties': 'lowest'}
     """
     if name not in METHODS:
         raise ValueError(f"there is no method {name!r}: choose from {', '.join(METHODS)}")

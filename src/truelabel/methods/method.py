@@ -8,6 +8,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +16,7 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 from numpy.typing import NDArray
+from torch import Tensor
 
 from truelabel.learners import Learner
 from truelabel.training import Blueprint, Engine, History, Job, Run, RunFolderError
@@ -34,11 +36,14 @@ class Learned:
         history: of the stage that trained it.
         notes: what a result depends on besides options, data and seed, for the record: a noise rate, and whether it was
             given or estimated.
+        confusion: ``(R, K, K)``, the annotators' matrices that were estimated beside the learner; None where the
+            learner itself has them, or nobody.
     """
 
     learner: Learner
     history: History
     notes: Mapping[str, Any] = field(default_factory=dict)
+    confusion: Tensor | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +86,12 @@ class Method(ABC):
                 there = f"it has {', '.join(known)}" if known else "it has none"
                 raise ValueError(f"{self.name} has no option {name!r}: {there}")
         return replace(self, **options)
+
+
+def check_whole(name: str, value: object, least: int = 1) -> None:
+    """Raise a one-line ValueError if an option is no whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:
@@ -126,7 +137,7 @@ def _check(method: Method, job: Job) -> None:
     shape = tuple(job.inputs.shape[1:])
     augmentations(job.config.augment, shape)
     with seeded(job.seed, "", "check"), torch.no_grad():
-        plan = Blueprint(job.network, shape, len(job.annotations.classes), len(job.annotations.annotators))
+        plan = Blueprint.of(job)
         method.learner(plan)
         network = plan.network()
         example = next((p.new_zeros(1, *shape) for p in network.parameters()), torch.zeros(1, *shape))

@@ -5,6 +5,7 @@ Their learners can be peers, so that co-teaching of logistic-normal learners is 
 
 from __future__ import annotations
 
+from truelabel.methods.annotator_confusion import AnnotatorConfusionMethod, SingleConfusion
 from truelabel.methods.bi_tempered import BiTemperedMethod
 from truelabel.methods.bootstrap import HardBootstrapMethod, SoftBootstrapMethod
 from truelabel.methods.cross_entropy import CrossEntropyMethod
@@ -23,4 +24,12 @@ ONE_STAGE: dict[str, Method] = {
     "heteroscedastic-temperature": HeteroscedasticTemperature(),
     "heteroscedastic-full": HeteroscedasticFull(),
     "logistic-normal": LogisticNormalMethod(),
+    "annotator-confusion": AnnotatorConfusionMethod(),
+    "single-confusion": SingleConfusion(),
 }
+
+
+def check_base(base: str) -> None:
+    """Raise a one-line ValueError if no method of a single stage has this name."""
+    if base not in ONE_STAGE:
+        raise ValueError(f"base must be one of {', '.join(ONE_STAGE)}, got {base!r}")

@@ -10,14 +10,9 @@ from typing import ClassVar
 from truelabel.learners import Learner
 from truelabel.methods.method import Learned, Method
 from truelabel.methods.noise_rate import NoiseRateMethod
-from truelabel.methods.one_stage import ONE_STAGE
+from truelabel.methods.one_stage import ONE_STAGE, check_base
 from truelabel.selection import CoTeaching, Disagreement, SelfPaced
 from truelabel.training import Blueprint, Run
-
-
-def _check_base(base: str) -> None:
-    if base not in ONE_STAGE:
-        raise ValueError(f"base must be one of {', '.join(ONE_STAGE)}, got {base!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +54,7 @@ class CoTeachingMethod(Taught):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_base(self.base)
+        check_base(self.base)
 
     def learner(self, plan: Blueprint) -> Learner:
         return ONE_STAGE[self.base].learner(plan)
@@ -81,7 +76,7 @@ class Decoupling(Method):
     base: str = "cross-entropy"
 
     def __post_init__(self) -> None:
-        _check_base(self.base)
+        check_base(self.base)
 
     def learner(self, plan: Blueprint) -> Learner:
         return ONE_STAGE[self.base].learner(plan)
@@ -115,7 +110,7 @@ class MentorNet(NoiseRateMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_base(self.base)
+        check_base(self.base)
         self.selector(self.noise_rate or 0.0, self.burn_in)
 
     def selector(self, rate: float, burn_in: float) -> SelfPaced:

@@ -1,6 +1,8 @@
 """How truth turns into what people say: heads that sit on a network's features."""
 
 from truelabel.noise.anchors import estimate_transition
+from truelabel.noise.annotator_confusion import AnnotatorConfusion, FixedConfusion
+from truelabel.noise.doctor_heads import DoctorHeads
 from truelabel.noise.gaussian_logits import GaussianLogits, Uncertainty
 from truelabel.noise.logistic_normal import LogisticNormal
 from truelabel.noise.model import NoiseModel
@@ -9,6 +11,9 @@ from truelabel.noise.tempered_head import TemperedHead
 from truelabel.noise.transition import Transition
 
 __all__ = [
+    "AnnotatorConfusion",
+    "DoctorHeads",
+    "FixedConfusion",
     "GaussianLogits",
     "LogisticNormal",
     "NoNoise",

@@ -39,3 +39,15 @@ class NoiseModel(nn.Module, ABC):
     def noise_parameters(self) -> Iterable[nn.Parameter]:
         """Parameters of the noise rather than of the classifier: no weight decay, and a learning rate of their own."""
         return ()
+
+    def noise_reach(self) -> float | None:
+        """How far each of them should be able to travel in a training; None if they learn like the network.
+
+        An adaptive optimiser moves a number by about its learning rate a step, whatever the gradient. The training
+        loop raises the rate of noise parameters, unless one is set, so that all its steps together reach so far.
+        """
+        return None
+
+    def annotator_confusion(self) -> Tensor | None:
+        """The annotators' matrices ``(R, K, K)``, or ``(1, K, K)`` for everybody; None if the model has none."""
+        return None

@@ -23,7 +23,8 @@ class TrainingConfig:
         batch_size: examples a step, over all processes together; at most the number of training examples.
         optimizer: "adam", "adamw", or "sgd" with Nesterov momentum.
         learning_rate: of the network.
-        noise_learning_rate: of the noise model's own parameters; the same if None.
+        noise_learning_rate: of the noise model's own parameters; the same if None, or more for confusion matrices,
+            which would not get far enough in a short training.
         weight_decay: of the network; the noise model's own parameters get none.
         momentum: of "sgd".
         schedule: "constant"; "step", times ``step_factor`` at each of ``step_epochs``; or "cosine" to zero.

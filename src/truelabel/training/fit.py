@@ -115,7 +115,8 @@ def fit(
         plain = list(peers)
         for module in wrapped:
             module.mark_forward_method("predict")
-        optimizers = [build_optimizer(peer, config, fabric.device) for peer in plain]
+        schedule = _Schedule(config, len(split.train), fabric)
+        optimizers = [build_optimizer(peer, config, fabric.device, schedule.total) for peer in plain]
         stepping: list[Any] = [fabric.setup_optimizers(optimizer) for optimizer in optimizers]
         selector = selector.to(fabric.device)
         order = generator_of(seed, stage, "order")
@@ -125,7 +126,6 @@ def fit(
             state.load(folder / "last.safetensors", rank, fabric.world_size)
         history = state.history
         listeners = _listeners(stack, stage, config.epochs, len(history.rows), folder, fabric, logging)
-        schedule = _Schedule(config, len(split.train), fabric)
         for peer in plain:
             peer.progress = schedule.progress
         watch = FiniteWatch(fabric.device)

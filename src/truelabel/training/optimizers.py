@@ -11,16 +11,27 @@ from torch import Tensor
 from truelabel.learners import Learner
 from truelabel.training.config import TrainingConfig
 
+MOST_TIMES_FASTER = 30.0
+"""How much faster than the network noise parameters may learn unless told."""
 
-def build_optimizer(learner: Learner, config: TrainingConfig, device: torch.device) -> torch.optim.Optimizer:
+
+def build_optimizer(
+    learner: Learner, config: TrainingConfig, device: torch.device, steps: int
+) -> torch.optim.Optimizer:
     """One optimiser for one peer; noise parameters have their own learning rate and no weight decay.
 
     On CUDA the learning rate is a tensor and the optimiser capturable, so that a step can be recorded in a graph.
+
+    Args:
+        learner: whose parameters are trained.
+        config: for optimiser and rates.
+        device: where.
+        steps: of the whole training.
     """
     groups = learner.parameter_groups()
     described: list[dict[str, Any]] = [
         {"params": groups.network, "weight_decay": config.weight_decay, "base": config.learning_rate},
-        {"params": groups.noise, "weight_decay": 0.0, "base": config.noise_learning_rate or config.learning_rate},
+        {"params": groups.noise, "weight_decay": 0.0, "base": noise_rate(config, groups.noise_reach, steps)},
     ]
     described = [group for group in described if group["params"]]
     on_gpu = device.type == "cuda"
@@ -34,6 +45,26 @@ def build_optimizer(learner: Learner, config: TrainingConfig, device: torch.devi
         )
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
     return kind(described, lr=config.learning_rate, capturable=on_gpu, fused=on_gpu or None)
+
+
+def noise_rate(config: TrainingConfig, reach: float | None, steps: int) -> float:
+    """The learning rate of noise parameters: as set, or such that ``steps`` steps can travel ``reach``.
+
+    Adaptive optimisers move a number by about the rate a step. In a short training, confusion matrices would not get
+    from where they start to where they belong at the rate of the network. It is never less than that, and at most
+    thirty times as much.
+
+    Example:
+        >>> noise_rate(TrainingConfig(learning_rate=1e-3), reach=10.0, steps=1000)
+        0.01
+        >>> noise_rate(TrainingConfig(learning_rate=1e-3), reach=10.0, steps=20_000)
+        0.001
+    """
+    if config.noise_learning_rate is not None:
+        return config.noise_learning_rate
+    if reach is None or config.optimizer == "sgd":
+        return config.learning_rate
+    return min(max(reach / steps, config.learning_rate), MOST_TIMES_FASTER * config.learning_rate)
 
 
 def learning_rate_factor(config: TrainingConfig, epoch: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,24 @@ class Blueprint:
         shape: of one example.
         classes: K.
         annotators: R.
+        workload: ``(R,)``, labels that each annotator gave; None where it is not known, as when a learner is loaded.
     """
 
     network_like: NetworkLike
     shape: tuple[int, ...]
     classes: int
     annotators: int
+    workload: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, job: Job) -> Blueprint:
+        """For what a job wants to learn."""
+        said = job.annotations
+        return cls(job.network, tuple(job.inputs.shape[1:]), len(said.classes), len(said.annotators), said.workload)
+
+    def of_one_annotator(self) -> Blueprint:
+        """The same for labels that are one consensus."""
+        return replace(self, annotators=1, workload=None)
 
     def network(self) -> Network:
         """A new network, its start drawn from torch's default generator; a copy if a module was given."""
@@ -91,10 +103,7 @@ class Run:
         self.annotations = job.annotations
         self.inputs = torch.from_numpy(np.ascontiguousarray(job.inputs)).to(fabric.device)
         self.split = _split(len(job.inputs), job.config.validation, job.seed, fabric.device)
-
-        self.plan = Blueprint(
-            job.network, tuple(job.inputs.shape[1:]), len(job.annotations.classes), len(job.annotations.annotators)
-        )
+        self.plan = Blueprint.of(job)
 
     def build(self, stage: str, make: Callable[[Blueprint], Learner], peers: int = 1) -> list[Learner]:
         """Peers whose weights start from (seed, stage, peer) and nothing else."""

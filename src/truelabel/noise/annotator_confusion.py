@@ -1,0 +1,223 @@
+"""A confusion matrix for every annotator, learned together with the classifier (Tanno 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from truelabel.noise.confusion_cells import Cells, FullCells, LowRankCells, SaidByAnnotators
+from truelabel.noise.model import NoiseModel
+from truelabel.types import Prediction
+
+START = 0.956
+"""Where the diagonal starts, for any K: the value that the listing of Tanno 2019 gives for ten classes."""
+
+MOST_CELLS = 10_000_000
+"""From more cells than these on, low rank is the default."""
+
+DEFAULT_RANK = 4
+
+REACH = 10.0
+"""How far a free number should be able to travel in a training: from a diagonal of 0.956 to any matrix of use."""
+
+
+class AnnotatorConfusion(NoiseModel):
+    r"""Each annotator says what they say through a confusion matrix of their own.
+
+    .. math::
+        p(\tilde y^{(r)} \mid x) = \sum_y p(y \mid x)\, T^{(r)}[y, \tilde y^{(r)}], \qquad
+        T^{(r)}[k, j] = \frac{\operatorname{softplus}(\rho^{(r)}_{kj})}{\sum_i \operatorname{softplus}(\rho^{(r)}_{ki})}
+
+    Eq. 2 and 4 of Tanno 2019, "Learning From Noisy Labels By Regularized Estimation Of Annotator Confusion". Matrices
+    start near the identity. The penalty is the trace, which is *minimised*: among all matrices that explain the labels
+    it prefers those of the least skilled annotators, and these are the true ones (Theorem 1) if the mean matrix is
+    dominated by its diagonal, column by column.
+
+    **Sum or mean.** The paper's equation sums traces over annotators and losses over examples; its listing, to which
+    the weight 0.01 belongs, takes the mean of traces over annotators and of losses over examples. Here the penalty is
+    the mean of :math:`\operatorname{tr} T^{(r)}` over the *labels given* in the batch. That equals the listing when
+    annotators are equally busy, and leaves those alone who said nothing in the batch.
+
+    Cost follows the labels given: a known label needs one column of one matrix, and if there are more annotators than
+    labels in a batch only theirs are looked at.
+
+    Differs from the paper: the start is the same for any K (the listing's diagonal falls to 0.66 at K = 100), mixing is
+    in log space instead of clipping probabilities. Three options go beyond it:
+
+    - ``rank``: a diagonal and a few typical mistakes, :class:`~truelabel.noise.confusion_cells.LowRankCells`;
+    - ``shrinkage``: a hierarchical prior, :math:`\rho^{(r)} = \rho + \delta^{(r)}` with
+      :math:`\delta^{(r)} \sim N(0, 1/s)` for every number, so that who said little is like the group;
+    - ``by_input``: :math:`\rho^{(r)}(x) = \rho^{(r)} + W f(x)`, mistakes that all make more often on some inputs.
+
+    Args:
+        features: F.
+        classes: K.
+        annotators: R; with 1, one matrix is everybody's.
+        trace: λ, the weight of the penalty.
+        rank: of the low-rank part; K or more means full. By default full up to ten million cells, then 4.
+        shrinkage: s, precision of the prior; 0 for none.
+        by_input: let the input change the matrices.
+        workload: ``(R,)``, labels that each annotator gave in all, over which the prior is spread; one by default.
+        start: value on the diagonal before training.
+
+    Example:
+        >>> model = AnnotatorConfusion(features=8, classes=3, annotators=5)
+        >>> prediction = model(torch.zeros(2, 8), torch.zeros(2, 8), torch.tensor([[0, 4], [2, -1]]))
+        >>> prediction.noisy.at(torch.tensor([[0, 1], [2, -1]])).shape
+        torch.Size([2, 2])
+        >>> model.annotator_confusion()[0].diagonal()
+        tensor([0.9560, 0.9560, 0.9560], grad_fn=<DiagonalBackward0>)
+    """
+
+    workload: Tensor
+
+    def __init__(
+        self,
+        features: int,
+        classes: int,
+        annotators: int,
+        *,
+        trace: float = 0.01,
+        rank: int | None = None,
+        shrinkage: float = 0.0,
+        by_input: bool = False,
+        workload: Tensor | None = None,
+        start: float = START,
+    ) -> None:
+        super().__init__()
+        check_options(trace=trace, rank=rank, shrinkage=shrinkage, by_input=by_input)
+        if annotators < 1:
+            raise ValueError(f"annotators must be at least 1, got {annotators}")
+        if not 0 < start < 1:
+            raise ValueError(f"start must lie between 0 and 1, got {start!r}")
+        self.annotators, self.trace, self.shrinkage = annotators, trace, shrinkage
+        if rank is None and annotators * classes**2 > MOST_CELLS:
+            rank = DEFAULT_RANK
+        low = rank is not None and rank < classes
+        self.cells: Cells = LowRankCells(classes, rank) if low and rank is not None else FullCells(classes)
+        self.head = nn.Linear(features, classes)
+        begin = self.cells.start(start)
+        # With a prior the group has the start, and annotators are where it is.
+        self.group = nn.Parameter(begin) if shrinkage else None
+        self.rho = nn.Parameter((torch.zeros_like(begin) if shrinkage else begin).repeat(annotators, 1))
+        self.shift = nn.Linear(features, self.cells.numbers, bias=False) if by_input else None
+        if self.shift is not None:
+            nn.init.zeros_(self.shift.weight)
+        given = torch.ones(annotators) if workload is None else workload.clamp_min(1)
+        if given.shape != (annotators,):
+            raise ValueError(f"workload must be ({annotators},), got {tuple(given.shape)}")
+        self.register_buffer("workload", given.to(self.rho.dtype))
+
+    def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
+        clean = self.head(features).log_softmax(-1)
+        given = annotators >= 0
+        who = self._row(annotators.clamp_min(0))
+        raw, which = self._rows(features, who)
+        penalty = self.trace * mean_over_given(self.cells.traces(raw), which, given) if self.trace else 0.0
+        if self.group is not None:
+            # Spread over the labels of an annotator, so that an epoch counts everybody's prior once.
+            apart = functional.embedding(who, self.rho).square().sum(-1) / self.workload[who]
+            penalty = penalty + 0.5 * self.shrinkage * torch.where(given, apart, 0.0).sum() / len(given)
+        penalty = penalty if isinstance(penalty, Tensor) else clean.new_zeros(())
+        return Prediction(clean, SaidByAnnotators(clean, self.cells, raw, which), penalty)
+
+    def annotator_confusion(self) -> Tensor | None:
+        """``(R, K, K)``, or ``(1, K, K)`` if it is everybody's; None if it depends on the input."""
+        return None if self.shift is not None else self.cells.matrices(self._with_group(self.rho))
+
+    def noise_parameters(self) -> Iterable[nn.Parameter]:
+        yield self.rho
+        if self.group is not None:
+            yield self.group
+        if self.shift is not None:
+            yield from self.shift.parameters()
+
+    def noise_reach(self) -> float:
+        return REACH
+
+    def _row(self, annotators: Tensor) -> Tensor:
+        return torch.zeros_like(annotators) if self.annotators == 1 else annotators
+
+    def _rows(self, features: Tensor, who: Tensor) -> tuple[Tensor, Tensor]:
+        """Numbers ``(M, P)`` of the matrices needed, and which of them belongs to each slot."""
+        if self.shift is not None:
+            units = features.shape[:-1]
+            own = self._with_group(functional.embedding(who, self.rho))
+            own = own.view(len(who), *[1] * (len(units) - 1), who.shape[1], -1)
+            rows = (own + self.shift(features).unsqueeze(-2)).flatten(0, -2)
+            return rows, torch.arange(len(rows), device=rows.device).view(*units, who.shape[1])
+        if self.annotators <= who.numel():
+            return self._with_group(self.rho), who
+        rows = self._with_group(functional.embedding(who.flatten(), self.rho))
+        return rows, torch.arange(len(rows), device=rows.device).view(who.shape)
+
+    def _with_group(self, own: Tensor) -> Tensor:
+        return own if self.group is None else own + self.group
+
+
+class FixedConfusion(NoiseModel):
+    r"""Confusion matrices that are known: the oracle of Tanno 2019, or what experts were measured at before.
+
+    .. math:: p(\tilde y^{(r)} \mid x) = \sum_y p(y \mid x)\, T^{(r)}[y, \tilde y^{(r)}]
+
+    Args:
+        features: F.
+        classes: K.
+        confusion: ``(R, K, K)``, ``[annotator, true, observed]`` with rows that sum to one.
+
+    Example:
+        >>> model = FixedConfusion(features=8, classes=2, confusion=torch.tensor([[[0.9, 0.1], [0.3, 0.7]]]))
+        >>> prediction = model(torch.zeros(5, 8), torch.zeros(5, 8), torch.zeros(5, 1, dtype=torch.long))
+        >>> torch.allclose(prediction.noisy.all().exp(), prediction.clean.exp().unsqueeze(1) @ model.matrices[0])
+        True
+    """
+
+    matrices: Tensor
+
+    def __init__(self, features: int, classes: int, confusion: Tensor) -> None:
+        super().__init__()
+        if confusion.dim() != 3 or confusion.shape[1:] != (classes, classes):
+            raise ValueError(f"confusion must be (R, {classes}, {classes}), got {tuple(confusion.shape)}")
+        if not bool((confusion >= 0).all()) or not bool(((confusion.sum(-1) - 1).abs() <= 1e-4).all()):
+            raise ValueError("the rows of confusion must be probabilities that sum to one")
+        self.head = nn.Linear(features, classes)
+        self.register_buffer("matrices", confusion.to(self.head.weight.dtype))
+        self.cells = KnownCells(classes)
+
+    def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
+        clean = self.head(features).log_softmax(-1)
+        noisy = SaidByAnnotators(clean, self.cells, self.matrices.flatten(1), annotators.clamp_min(0))
+        return Prediction(clean, noisy, clean.new_zeros(()))
+
+    def annotator_confusion(self) -> Tensor:
+        """``(R, K, K)``, as given."""
+        return self.matrices
+
+
+class KnownCells(FullCells):
+    """Matrices whose numbers are the probabilities themselves; what is impossible is taken for barely possible."""
+
+    def _cells(self, raw: Tensor) -> Tensor:
+        return raw.clamp_min(torch.finfo(raw.dtype).tiny).view(*raw.shape[:-1], self.classes, self.classes)
+
+
+def mean_over_given(values: Tensor, which: Tensor, given: Tensor) -> Tensor:
+    """Mean of ``values (M,)`` at ``which (N, S)`` or ``(*U, S)`` over the slots that are ``given (N, S)``: ``()``."""
+    here = functional.embedding(which, values.unsqueeze(-1)).squeeze(-1)
+    mask = given.view(len(given), *[1] * (here.dim() - 2), -1).expand(here.shape)
+    mean: Tensor = torch.where(mask, here, 0.0).sum() / mask.sum().clamp_min(1)
+    return mean
+
+
+def check_options(*, trace: float, rank: int | None, shrinkage: float, by_input: bool) -> None:
+    """Raise a one-line ValueError if these make no sense."""
+    for name, value in (("trace", trace), ("shrinkage", shrinkage)):
+        if not value >= 0:
+            raise ValueError(f"{name} must not be negative, got {value!r}")
+    if rank is not None and (rank != int(rank) or rank < 1):
+        raise ValueError(f"rank must be a whole number of at least 1, or None, got {rank!r}")
+    if not isinstance(by_input, bool):
+        raise ValueError(f"by_input must be true or false, got {by_input!r}")

@@ -17,16 +17,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import multiprocessing
-import os
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
+from runs import Key, add_arguments, machine, run_all
 
 from truelabel.annotations import Annotations
 from truelabel.corruption import InstanceDependent
@@ -54,7 +52,6 @@ COST = {
     "mixup": 1.0,
     "cross-entropy": 1.0,
 }
-Key = dict[str, Any]
 
 
 @cache
@@ -112,13 +109,12 @@ def run(key: Key, device: str, held_out: int) -> dict[str, Any]:
         "labels": fingerprint,
         "seconds": round(time.perf_counter() - began, 1),
         "seconds_an_epoch": round(float(np.median([row["seconds"] for row in rows])), 3),
-        "device": torch.cuda.get_device_name() if where.type == "cuda" else "cpu",
-        "torch": torch.__version__,
+        **machine(),
     }
 
 
 def table(arguments: argparse.Namespace) -> list[Key]:
-    """What is to be run, the longest first."""
+    """What is to be run."""
     keys: list[Key] = []
     for seed in arguments.seeds:
         for rate in arguments.rates:
@@ -128,7 +124,7 @@ def table(arguments: argparse.Namespace) -> list[Key]:
                     options["noise_rate"] = rate
                 key = {"rate": rate, "method": method, "options": options, "seed": seed}
                 keys.append({**key, "epochs": arguments.epochs, "examples": arguments.examples})
-    return sorted(keys, key=lambda key: -COST[key["method"]])
+    return keys
 
 
 def summary(lines: list[dict[str, Any]]) -> None:
@@ -144,7 +140,7 @@ def summary(lines: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
+    add_arguments(parser)
     parser.add_argument("--epochs", type=int, default=150)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--rates", type=float, nargs="+", default=[0.2, 0.45])
@@ -153,31 +149,14 @@ def main() -> None:
     parser.add_argument("--estimate", action="store_true", help="do not tell the noise rate")
     parser.add_argument("--examples", type=int, default=60_000)
     parser.add_argument("--test", type=int, default=10_000)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=1e9)
-    parser.add_argument("--device", default="auto")
-    arguments = parser.parse_args()
-    out: Path = arguments.out
-    done = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    waiting = [key for key in table(arguments) if not any(key.items() <= line.items() for line in done)]
-    end, speed = time.perf_counter() + 60 * arguments.minutes, 0.0
-    out.parent.mkdir(parents=True, exist_ok=True)
-    running: dict[Future[dict[str, Any]], Key] = {}
-    with ProcessPoolExecutor(arguments.workers, multiprocessing.get_context("spawn")) as pool:
-        while waiting or running:
-            while waiting and len(running) < arguments.workers:
-                key = waiting.pop(0)
-                if time.perf_counter() + speed * COST[key["method"]] * key["epochs"] < end:
-                    running[pool.submit(run, key, arguments.device, arguments.test)] = key
-            for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
-                key, line = running.pop(future), future.result()
-                done.append(line)
-                speed = max(speed, line["seconds"] / COST[key["method"]] / key["epochs"])
-                with out.open("a") as file:
-                    file.write(json.dumps(line) + os.linesep)
-                score = f"{line['test_accuracy']:.4f} in {line['seconds']} s, {line['seconds_an_epoch']} s an epoch"
-                print(f"{key['rate']} {key['method']:14} {key['options']} seed {key['seed']}: {score}", flush=True)
-    summary(done)
+    told = parser.parse_args()
+    work = partial(run, device=told.device, held_out=told.test)
+    summary(run_all(table(told), work, lambda key: COST[key["method"]] * key["epochs"], told, show))
+
+
+def show(line: Key) -> str:
+    score = f"{line['test_accuracy']:.4f}, {line['seconds_an_epoch']} s an epoch"
+    return f"{line['rate']} {line['method']:14} {line['options']} seed {line['seed']}: {score}"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ import hashlib
 import json
 import time
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""MNIST with five simulated annotators, the protocol of Tanno 2019 (Fig. 3, 6, 9, 10, 11): accuracy and confusion error.
+"""MNIST with five simulated annotators, the protocol of Tanno 2019 (Fig. 3, 6, 9, 10, 11).
 
     python benchmarks/mnist_annotators.py --out results/mnist_annotators.jsonl [--epochs 60] [--workers 14]
     python benchmarks/mnist_annotators.py --out results/mnist_annotators.jsonl --plot docs/images
@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from runs import Key, add_arguments, machine, run_all
+from runs import Key, add_arguments, machine, records, run_all
 
 from truelabel.annotations import Annotations
 from truelabel.corruption import ConfusedAnnotators, hammer_spammers, pairwise_flippers, perturbed_skills
@@ -183,8 +183,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="only draw what the file holds, into this folder")
     told = parser.parse_args()
     if told.plot:
-        told.minutes = 0
-        plot(run_all([], run, lambda key: 1.0, told, show), told.plot)
+        plot(records(told.out), told.plot)
         return
     work = partial(run, device=told.device)
     run_all(table(told), work, lambda key: METHODS[key["method"]][2] * key["epochs"], told, show)

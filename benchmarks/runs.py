@@ -46,7 +46,7 @@ def run_all(
         All records in the file.
     """
     out: Path = told.out
-    done = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    done = records(out)
     waiting = [key for key in keys if not any(key.items() <= line.items() for line in done)]
     waiting.sort(key=cost, reverse=True)
     end, speed = time.perf_counter() + 60 * told.minutes, 0.0
@@ -66,6 +66,11 @@ def run_all(
                     file.write(json.dumps(line) + os.linesep)
                 print(f"{show(line)}, {line['seconds']} s", flush=True)
     return done
+
+
+def records(out: Path) -> list[Key]:
+    """What a file holds so far."""
+    return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
 
 
 def machine() -> Key:

@@ -162,9 +162,16 @@ CORRUPTIONS: dict[str, Callable[[], Corruption]] = {
     "asymmetric": lambda: ConfusedAnnotators(asymmetric(CLASSES, 0.4, {0: 2, 3: 5, 5: 3})),
     "class_dependent": lambda: ConfusedAnnotators(class_dependent([0.0, 0.1, 0.3, 0.5, 0.8, 1.0])),
     "ConfusedAnnotators some": lambda: ConfusedAnnotators(random_confusion(), labels_per_example=(1, 3)),
+    "ConfusedAnnotators unequal workload": lambda: ConfusedAnnotators(
+        random_confusion(), labels_per_example=2, workload=[2, 3, 3, 4, 5]
+    ),
     "hammer_spammers": lambda: ConfusedAnnotators(hammer_spammers(CLASSES, [1.0, 0.6, 1 / CLASSES])),
+    "hammer_spammers redraw": lambda: ConfusedAnnotators(hammer_spammers(CLASSES, [0.9, 0.0], kind="redraw")),
     "pairwise_flippers": lambda: ConfusedAnnotators(
         pairwise_flippers(CLASSES, [0.9, 0.3], torch.Generator().manual_seed(2))
+    ),
+    "pairwise_flippers dominant": lambda: ConfusedAnnotators(
+        pairwise_flippers(CLASSES, [0.4, 0.4, 0.3], torch.Generator().manual_seed(2), dominant=True)
     ),
     "symmetric": lambda: ConfusedAnnotators(symmetric(CLASSES, 0.4)),
     "symmetric flip": lambda: ConfusedAnnotators(symmetric(CLASSES, 0.4, kind="flip")),
@@ -229,7 +236,14 @@ NOT_COMPONENTS: dict[str, set[str]] = {
     "selection": {"Selector", "mean_over"},
     "transforms": {"AUGMENTATIONS", "Augmentation", "Transform", "augmentations"},
     "fusion": {"Fused", "confusion_from_posterior", "posterior_given"},
-    "corruption": {"CIFAR10_MAP", "CIFAR100_MAP", "Corruption", "MNIST_MAP"},
+    "corruption": {
+        "CIFAR10_MAP",
+        "CIFAR100_MAP",
+        "Corruption",
+        "MNIST_MAP",
+        "cifar10_annotators",
+        "perturbed_skills",
+    },
 }
 """Public names of each package that no table needs to hold."""
 

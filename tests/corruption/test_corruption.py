@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from truelabel.annotations import Annotations
-from truelabel.corruption import ConfusedAnnotators, Corruption, symmetric
+from truelabel.corruption import ConfusedAnnotators, Corruption, hammer_spammers, symmetric
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -25,7 +25,12 @@ def test_it_keeps_its_contract() -> None:
 def test_who_never_errs_says_the_truth() -> None:
     labels = torch.tensor([2, 0, 1, 1])
     annotations = ConfusedAnnotators(eyes(2))(labels, None, generator())
-    assert annotations.matrix().tolist() == [[2, 2], [0, 0], [1, 1], [1, 1]]
+    assert annotations.matrix().tolist() == [
+        [2, 2],
+        [0, 0],
+        [1, 1],
+        [1, 1],
+    ]
 
 
 def test_rows_are_true_and_columns_observed() -> None:
@@ -121,3 +126,62 @@ def test_bounds_that_cannot_be_are_refused(bounds: tuple[int, int]) -> None:
 def test_labels_that_are_no_classes_are_refused(labels: Tensor) -> None:
     with pytest.raises(ValueError, match=r"labels must be \(N,\) integers in 0\.\.2"):
         ConfusedAnnotators(eyes(1))(labels, None, generator())
+
+
+def test_one_number_of_labels_is_for_all_examples() -> None:
+    one = ConfusedAnnotators(eyes(5), labels_per_example=2)
+    two = ConfusedAnnotators(eyes(5), labels_per_example=(2, 2))
+    assert one.labels_per_example == two.labels_per_example == (2, 2)
+    labels = torch.randint(3, (50,))
+    np.testing.assert_array_equal(one(labels, None, generator()).matrix(), two(labels, None, generator()).matrix())
+    with pytest.raises(ValueError, match=r"labels_per_example must lie in 1\.\.5, got 6"):
+        ConfusedAnnotators(eyes(5), labels_per_example=6)
+
+
+def test_draws_are_those_of_earlier_versions() -> None:
+    # Figures in the documentation rest on these.
+    confusion = hammer_spammers(4, [0.5] * 5)
+    annotations = ConfusedAnnotators(confusion, (2, 4))(torch.arange(6) % 4, None, generator(7))
+    assert annotations.matrix().tolist() == [
+        [0, -1, 3, -1, -1],
+        [3, 3, -1, -1, 1],
+        [1, -1, 3, -1, 2],
+        [3, 3, -1, 0, 3],
+        [-1, 1, 0, -1, 1],
+        [-1, 2, 1, -1, -1],
+    ]
+
+
+def test_who_works_more_labels_more() -> None:
+    n, load = 20_000, [1, 2, 5]
+    corruption = ConfusedAnnotators(eyes(3), labels_per_example=1, workload=load)
+    share = corruption(torch.zeros(n, dtype=torch.long), None, generator()).workload / n
+    expected = np.array(load) / 8
+    assert (np.abs(share - expected) < 4 * np.sqrt(expected * (1 - expected) / n)).all()
+
+
+def test_labels_do_not_depend_on_the_size_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    corruption = ConfusedAnnotators(hammer_spammers(4, [0.5] * 5))
+    labels = torch.arange(100) % 4
+    whole = corruption(labels, None, generator()).matrix()
+    monkeypatch.setattr("truelabel.corruption.corruption._CHUNK", 30)
+    np.testing.assert_array_equal(corruption(labels, None, generator()).matrix(), whole)
+
+
+@pytest.mark.parametrize(
+    ("load", "message"),
+    [
+        ([1.0, 2.0], "workload must have a weight for each of 3 annotators, got 2"),
+        ([1.0, 0.0, 2.0], "workload must be positive, got 0.0: leave out annotators who label nothing"),
+        ([1.0, float("inf"), 2.0], "workload must be positive, got inf"),
+        ([1.0, float("nan"), 2.0], "workload must be positive, got nan"),
+    ],
+)
+def test_a_workload_that_cannot_be_is_refused(load: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ConfusedAnnotators(eyes(3), labels_per_example=1, workload=load)
+
+
+def test_a_workload_without_a_choice_is_refused() -> None:
+    with pytest.raises(ValueError, match="workload says nothing if all annotators label every example"):
+        ConfusedAnnotators(eyes(3), workload=[1, 2, 3])

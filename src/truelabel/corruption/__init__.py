@@ -1,6 +1,11 @@
 """How labels go wrong, simulated, with the truth kept for scoring."""
 
-from truelabel.corruption.annotators import hammer_spammers, pairwise_flippers
+from truelabel.corruption.annotators import (
+    cifar10_annotators,
+    hammer_spammers,
+    pairwise_flippers,
+    perturbed_skills,
+)
 from truelabel.corruption.asymmetric import CIFAR10_MAP, CIFAR100_MAP, MNIST_MAP, asymmetric
 from truelabel.corruption.class_dependent import class_dependent
 from truelabel.corruption.corruption import ConfusedAnnotators, Corruption
@@ -15,8 +20,10 @@ __all__ = [
     "Corruption",
     "InstanceDependent",
     "asymmetric",
+    "cifar10_annotators",
     "class_dependent",
     "hammer_spammers",
     "pairwise_flippers",
+    "perturbed_skills",
     "symmetric",
 ]

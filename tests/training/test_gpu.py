@@ -127,7 +127,7 @@ def interrupt_at(folder: Path, epoch: int) -> Any:
     return evaluate
 
 
-@pytest.mark.parametrize("method", ["cross-entropy", "noise-against-noise", "mixup"])
+@pytest.mark.parametrize("method", ["cross-entropy", "noise-against-noise", "mixup", "annotator-confusion"])
 def test_captured_and_eager_training_agree(method: str) -> None:
     job = image_job()
     eager = learn(METHODS[method], job, Engine(device="cuda")).history.rows
@@ -146,7 +146,10 @@ QUICK: dict[str, dict[str, Any]] = {
     "causal-nl": {"noise_rate": 0.3},
     "co-teaching": {"noise_rate": 0.3},
     "forward": {"warm_up": 1},
+    "generalized-em": {"rounds": 1},
+    "mbem": {"rounds": 1},
     "mentornet": {"noise_rate": 0.3},
+    "oracle-confusion": {"confusion": symmetric(10, 0.3)},
     "reweight": {"warm_up": 1},
     "t-revision": {"warm_up": 1},
 }

@@ -113,7 +113,7 @@ def run(key: Key, device: str, held_out: int) -> dict[str, Any]:
 
 
 def table(arguments: argparse.Namespace) -> list[Key]:
-    """What is to be run."""
+    """What is to be run, the longest first."""
     keys: list[Key] = []
     for seed in arguments.seeds:
         for rate in arguments.rates:
@@ -123,7 +123,7 @@ def table(arguments: argparse.Namespace) -> list[Key]:
                     options["noise_rate"] = rate
                 key = {"rate": rate, "method": method, "options": options, "seed": seed}
                 keys.append({**key, "epochs": arguments.epochs, "examples": arguments.examples})
-    return keys
+    return sorted(keys, key=lambda key: -COST[key["method"]])
 
 
 def summary(lines: list[dict[str, Any]]) -> None:

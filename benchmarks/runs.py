@@ -33,7 +33,7 @@ def run_all(
     told: argparse.Namespace,
     show: Callable[[Key], str],
 ) -> list[Key]:
-    """Run every key that is not in the file yet, the longest first, and append what ``work`` gives.
+    """Run every key that is not in the file yet, in this order, and append what ``work`` gives.
 
     Args:
         keys: what is to be run.
@@ -48,7 +48,6 @@ def run_all(
     out: Path = told.out
     done = records(out)
     waiting = [key for key in keys if not any(key.items() <= line.items() for line in done)]
-    waiting.sort(key=cost, reverse=True)
     end, speed = time.perf_counter() + 60 * told.minutes, 0.0
     out.parent.mkdir(parents=True, exist_ok=True)
     running: dict[Future[Key], Key] = {}

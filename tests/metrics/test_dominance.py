@@ -119,13 +119,13 @@ def recovered(truth: torch.Tensor, trace: float) -> tuple[torch.Tensor, float]:
     generator = torch.Generator().manual_seed(0)
     p = (4 * torch.eye(classes) + torch.randn(classes, classes, generator=generator)).double().requires_grad_()
     raw = (6 * torch.eye(classes) - 5).double().repeat(annotators, 1, 1).requires_grad_()
-    optimiser = torch.optim.Adam([p, raw], 0.02)
-    for step in range(1000):
+    optimiser = torch.optim.Adam([p, raw], 0.05)
+    for step in range(1200):
         positive = torch.nn.functional.softplus(raw)
         estimate = positive / positive.sum(-1, keepdim=True)
         excess = -(truth * ((p.softmax(-1) @ estimate).log() - truth.log())).sum(-1).mean()
         # The weight of the trace falls, so that in the end the labels are explained exactly.
-        loss = excess + trace * 0.995**step * estimate.diagonal(dim1=-2, dim2=-1).sum(-1).mean()
+        loss = excess + trace * 0.997**step * estimate.diagonal(dim1=-2, dim2=-1).sum(-1).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

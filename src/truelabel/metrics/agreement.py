@@ -158,7 +158,7 @@ class _Votes:
         key, self.count = np.unique(key, return_counts=True)
         self.example, self.label = np.divmod(key, k)
         self.total = counts[kept]
-        self.per_class: Array = np.bincount(self.label, self.count.astype(np.float64), minlength=k)
+        self.per_class = np.bincount(self.label, self.count, minlength=k).astype(np.float64)
 
 
 def _ranks(per_class: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Whether annotators' confusion can be told from the truth at all."""
+"""Whether annotators' confusion can be told from the truth."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ _ROUNDING = 1e-12
 
 
 def undominated_classes(confusion: ArrayLike, weights: ArrayLike | None = None) -> list[int]:
-    r"""Classes in which the annotators' mean confusion is not diagonally dominant, so that it cannot be identified.
+    r"""Classes whose mean confusion is not diagonally dominant, so that nothing vouches for its estimate.
 
     .. math:: \{ i : \bar T[i, i] \le \max_{j \ne i} \bar T[j, i] \}, \quad \bar T = \sum_r w_r T^{(r)} / \sum_r w_r
 
     A class i is in it if some other class is called i as often as i itself is. This is about the *columns* of T, not
     its rows: a class may be mistaken more often than not, as long as no other is called by its name as often. If it is
     empty for the true and for the estimated confusion, the estimate of least trace that explains the labels is the
-    true one (Theorem 1 of Tanno 2019, whose matrices are ours transposed). It says nothing about finite samples.
+    true one (Theorem 1 of Tanno 2019, whose matrices are ours transposed). The theorem speaks of the limit of many
+    labels, and its condition is sufficient: several labels an example may tell more.
 
     Args:
         confusion: ``(R, K, K)``, or ``(K, K)`` for one annotator, ``[annotator, true, observed]``.

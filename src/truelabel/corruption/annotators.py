@@ -65,10 +65,10 @@ def pairwise_flippers(
 
     The target :math:`t_r(k) \ne k` is drawn uniformly for every annotator and class.
 
-    Whether the noise can be identified depends on the mean :math:`\bar T` over annotators: every diagonal cell must be
-    the largest of its *column*, :math:`\bar T[i, i] > \bar T[j, i]` (Theorem 1 of Tanno 2019). Five annotators of
-    skill 0.25 to 0.4 sometimes satisfy it and sometimes not, by the targets they happen to share; ``dominant`` asks for
-    one or the other. The draw is then one from all draws of that kind.
+    Whether the noise is sure to be identified depends on the mean :math:`\bar T` over annotators: every diagonal cell
+    must be the largest of its *column*, :math:`\bar T[i, i] > \bar T[j, i]` (Theorem 1 of Tanno 2019). Of five
+    annotators of skill 0.3 to 0.4 it depends on the targets that they happen to share; ``dominant`` asks for one or the
+    other. The draw is then one from all draws of that kind.
 
     Args:
         classes: K.
@@ -138,8 +138,8 @@ def cifar10_annotators() -> Tensor:
 
     A hammer-spammer of skill 0.6; one who mistakes look-alikes for each other (cat and dog, automobile and truck, deer
     and horse, airplane and bird, frog and ship) with probability 0.4; one who names a neighbouring class index, 0.2
-    each way; and an adversary, who calls class k always :math:`k + 3 \bmod 10`. Their mean is column-dominant: the
-    largest mistake is 0.36, deer for horse.
+    each way; and an adversary, who always calls class k by the name of k + 3 (mod 10). Their mean is column-dominant:
+    the largest mistake is 0.36, deer for horse.
 
     Differs from the paper: it draws its matrices in a figure only, and gives no numbers but the 45%.
 

@@ -51,7 +51,7 @@ def main() -> None:
     truly = np.bincount(said.annotator, weights=right) / said.workload
     print(f"{said}; {right.mean():.1%} of the labels are right; {busy.sum()} annotators gave {LEAST} or more")
     for name in told.methods:
-        scores, correlations, levels, covered = [], [], [], []
+        scores, correlations, levels = [], [], []
         began = time.perf_counter()
         for seed in range(told.seeds):
             method = get_method(name).with_options(**json.loads(told.options))

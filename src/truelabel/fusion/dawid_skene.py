@@ -27,7 +27,7 @@ def dawid_skene(
     annotations: Annotations,
     *,
     smoothing: ArrayLike = SMOOTHING,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     max_iterations: int = 300,
     fabric: Fabric | None = None,
 ) -> Fused:
@@ -100,9 +100,7 @@ def dawid_skene(
         total += shares.sum(0)
     climb = stopping.climb(step, maximise(*pooled(fabric, counts, total)), labels)
     stopping.warn("dawid_skene", climb, labels)
-    return Fused(
-        posterior, posterior.argmax(-1), *climb.parameters, climb.history[-1], climb.converged, climb.history
-    )
+    return Fused(posterior, posterior.argmax(-1), *climb.parameters, climb.history[-1], climb.converged, climb.history)
 
 
 def log_density(probs: Array, pseudo: ArrayLike) -> float:

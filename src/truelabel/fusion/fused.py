@@ -74,7 +74,7 @@ def expected_counts(annotations: Annotations, posterior: Array) -> Array:
 
 
 def by_annotator(cells: Array) -> Array:
-    """A table of cells ``(R * K, K)``, ``[annotator and observed, true]``, as ``(R, K, K)``, ``[r, true, observed]``."""
+    """A table of cells, ``(R * K, K)`` with the true class last, as ``(R, K, K)``, ``[annotator, true, observed]``."""
     k = cells.shape[1]
     return np.ascontiguousarray(cells.reshape(-1, k, k).swapaxes(1, 2))
 

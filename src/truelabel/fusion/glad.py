@@ -10,7 +10,7 @@ import numpy as np
 from truelabel.annotations import Annotations
 from truelabel.fusion.em import Stopping, check_shared, pooled
 from truelabel.fusion.fused import Fused
-from truelabel.fusion.kernels import Array, Votes, to_probabilities
+from truelabel.fusion.kernels import Array, Votes, sums_at, to_probabilities
 from truelabel.fusion.right_or_wrong import diagonal_confusion
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Traits(NamedTuple):
 def glad(
     annotations: Annotations,
     *,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     max_iterations: int = 1000,
     fabric: Fabric | None = None,
 ) -> GladFused:
@@ -58,14 +58,14 @@ def glad(
         \alpha_r \sim N(1, 1), \quad \log \beta_n \sim N(1, 1)
 
     Each wrong class is equally probable, and so is each class beforehand. The *evidence* is the log likelihood plus the
-    log density of these priors, relative to their largest; no iteration lowers it. An M-step does not climb a gradient:
-    it maximises the quadratic lower bound :math:`\log \sigma(x) \ge x / 2 - \omega(\xi)\, x^2 / 2 + c`,
-    :math:`\omega(\xi) = \tanh(\xi / 2) / 2 \xi`, of Jaakkola and Jordan 2000, first over each :math:`\beta_n`, then over
-    each :math:`\alpha_r`. Ties go to the lowest class. Cost: labels for each iteration, whatever K.
+    log density of these priors, relative to their largest; no iteration lowers it. An M-step raises
+    the quadratic lower bound :math:`\log \sigma(x) \ge x / 2 - \omega(\xi)\, x^2 / 2 + c`,
+    :math:`\omega(\xi) = \tanh(\xi / 2) / 2 \xi`, of Jaakkola and Jordan 2000, first over each :math:`\beta_n`, then
+    over each :math:`\alpha_r`. Ties go to the lowest class. Cost: labels for each iteration, whatever K.
 
-    Differs from the paper: more than two classes; the M-step. ``confusion`` holds what the model says of the labels
-    that each annotator gave: the mean of :math:`\sigma(\alpha_r \beta_n)` over them on the diagonal, the rest spread
-    evenly; for an annotator without labels, that of an example and an annotator of mean traits.
+    Differs from the paper: more than two classes; the bound instead of gradient ascent. ``confusion`` holds what the
+    model says of the labels that each annotator gave: the mean of :math:`\sigma(\alpha_r \beta_n)` over them on the
+    diagonal, the rest spread evenly; without labels, that of an annotator and an example of mean traits.
 
     Args:
         annotations: what was said; with several processes, this one's share of the examples, by the same annotators
@@ -82,11 +82,13 @@ def glad(
         >>> fused.labels
         array([0, 1, 0, 1, 0])
     """
+    from scipy.special import expit
+
     stopping = Stopping(tolerance=tolerance, max_iterations=max_iterations)
     votes = Votes(annotations)
     check_shared(fabric, annotations)
     k, r = votes.classes, votes.annotators
-    workload, (labels) = pooled(fabric, annotations.workload, votes.size)
+    workload, labels = pooled(fabric, annotations.workload.astype(np.float64), votes.size)
     posterior = np.empty((votes.examples, k))
     skill = np.zeros(r)
 
@@ -98,21 +100,21 @@ def glad(
             own = traits.log_easiness[chunk.rows]
             row, place, ability = chunk.row, votes.place(chunk), traits.ability[chunk.annotator]
             margin = ability * np.exp(own)[row]
-            probs = np.bincount(place, margin + odds, chunk.size * k).reshape(chunk.size, k)
+            probs = sums_at(place, margin + odds, chunk.size * k).reshape(chunk.size, k)
             evidence -= softplus(margin).sum() + ((own - MEAN) ** 2).sum() / 2
             evidence += to_probabilities(probs) - chunk.size * np.log(k)
             posterior[chunk.rows] = probs
             pull = probs.ravel()[place] - 0.5
-            right += np.bincount(chunk.annotator, 1 / (1 + np.exp(-margin)), r)
+            right += sums_at(chunk.annotator, expit(margin), r)
             own = climb_easiness(
                 own,
-                np.bincount(row, pull * ability, chunk.size),
-                np.bincount(row, curvature(margin) * ability**2, chunk.size),
+                sums_at(row, pull * ability, chunk.size),
+                sums_at(row, curvature(margin) * ability**2, chunk.size),
             )
             log_easiness[chunk.rows] = own
             easiness = np.exp(own)[row]
-            slope += np.bincount(chunk.annotator, pull * easiness, r)
-            curve += np.bincount(chunk.annotator, curvature(ability * easiness) * easiness**2, r)
+            slope += sums_at(chunk.annotator, pull * easiness, r)
+            curve += sums_at(chunk.annotator, curvature(ability * easiness) * easiness**2, r)
         total, slope, curve, skill[:] = pooled(fabric, evidence, slope, curve, right)
         evidence = float(total) - float(((traits.ability - MEAN) ** 2).sum()) / 2
         return evidence, Traits((slope + MEAN) / (curve + 1), log_easiness)
@@ -120,7 +122,7 @@ def glad(
     climb = stopping.climb(step, Traits(np.full(r, MEAN), np.full(votes.examples, MEAN)), float(labels))
     stopping.warn("glad", climb, float(labels))
     ability, log_easiness = climb.parameters
-    typical = np.full(r, 1 / (1 + np.exp(-MEAN * np.exp(MEAN))))
+    typical = np.full(r, expit(MEAN * np.exp(MEAN)))
     right = np.divide(skill, workload, out=typical, where=workload > 0)
     return GladFused(
         posterior,

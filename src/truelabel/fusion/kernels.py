@@ -18,7 +18,7 @@ from truelabel.annotations import Annotations
 from truelabel.coding import LabelError
 
 Array = NDArray[np.float64]
-Integers = NDArray[np.signedinteger[Any]]
+Integers = NDArray[np.integer[Any]]
 
 CHUNK = 2**17
 """Entries of a chunk's ``(n, K)`` posterior: one MiB, which stays in the cache between the two steps of EM."""
@@ -37,8 +37,8 @@ class Chunk:
     Attributes:
         rows: where these n examples stand among the N.
         votes: sparse ``(n, R * K)``, a one for every label.
-        annotator: ``(l,)``.
         example: ``(l,)`` positions among the N.
+        annotator: ``(l,)``.
         label: ``(l,)``.
     """
 
@@ -62,7 +62,8 @@ class Chunk:
     @property
     def row(self) -> Integers:
         """Which of the n examples each label is of: ``(l,)``."""
-        return np.subtract(self.example, self.rows.start, dtype=np.int64)
+        row: Integers = np.subtract(self.example, self.rows.start, dtype=np.int64)
+        return row
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -85,6 +86,8 @@ class Votes:
     def __init__(self, annotations: Annotations) -> None:
         if annotations.space:
             raise LabelError("labels are fused for whole examples, not for masks")
+        if not annotations.classes:
+            raise LabelError("annotations have no classes: there are no labels, and none were named with classes=")
         self.examples, self.annotators = len(annotations.examples), len(annotations.annotators)
         self.classes, self.size = len(annotations.classes), annotations.size
         self.chunks = list(self._split(annotations))
@@ -138,6 +141,11 @@ class Votes:
         for chunk in self.chunks:
             counts += np.bincount(chunk.cell, minlength=self.cells)
         return counts.reshape(self.annotators, self.classes)
+
+
+def sums_at(index: Integers, values: Array, size: int) -> Array:
+    """Sum the ``values (l,)`` that share an ``index (l,)``: ``(size,)``."""
+    return np.bincount(index, values, size).astype(np.float64, copy=False)  # integers, if there are no values
 
 
 def to_probabilities(logits: Array) -> float:

@@ -50,19 +50,20 @@ def mace(
     smoothing: float = SMOOTHING,
     restarts: int = 10,
     seed: int = 0,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     max_iterations: int = 300,
     fabric: Fabric | None = None,
 ) -> MaceFused:
     r"""Annotators who know the answer, or else follow a strategy of their own (Hovy 2013), by EM.
 
-    .. math:: T^{(r)}[k, j] = \theta_r\, 1[j = k] + (1 - \theta_r)\, \xi_{rj}, \qquad q_{nk} \propto \prod_r T^{(r)}[k, \tilde y^{(r)}_n]
+    .. math:: T^{(r)}[k, j] = \theta_r\, 1[j = k] + (1 - \theta_r)\, \xi_{rj}, \qquad
+        q_{nk} \propto \prod_r T^{(r)}[k, \tilde y^{(r)}_n]
 
     :math:`\theta_r` is the competence and :math:`\xi_r` the strategy, for instance always the same class. Classes are
     equally probable beforehand. The *evidence* is the log likelihood plus
-    :math:`\sum_r \epsilon \log 4\theta_r(1-\theta_r) + \sum_{rj} \epsilon \log K \xi_{rj}`, Dirichlet priors relative to
-    even probabilities; no iteration lowers it. Ties go to the lowest class. Cost: labels for each iteration and restart,
-    whatever K.
+    :math:`\sum_r \epsilon \log 4\theta_r(1-\theta_r) + \sum_{rj} \epsilon \log K \xi_{rj}`, the log density of
+    Dirichlet priors relative to that at even probabilities; no iteration lowers it. Ties go to the lowest class. Cost:
+    labels for each iteration and restart, whatever K.
 
     Differs from the paper: EM starts once at the shares of votes and then ``restarts - 1`` times at random, and a
     restart wins only if its evidence is higher by more than the tolerance, so that the answer seldom depends on the

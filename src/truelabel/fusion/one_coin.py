@@ -28,7 +28,7 @@ def one_coin(
     annotations: Annotations,
     *,
     smoothing: float = SMOOTHING,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     max_iterations: int = 300,
     fabric: Fabric | None = None,
 ) -> Fused:

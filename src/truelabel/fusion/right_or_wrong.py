@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from truelabel.fusion.em import pooled
-from truelabel.fusion.kernels import Array, Votes, to_probabilities
+from truelabel.fusion.kernels import Array, Votes, sums_at, to_probabilities
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -32,14 +32,20 @@ def vote_hits(votes: Votes, fabric: Fabric | None) -> Expected:
     hits, total = np.zeros(votes.cells), np.zeros(votes.classes)
     for chunk in votes.chunks:
         shares = votes.shares(chunk)
-        hits += np.bincount(chunk.cell, shares.ravel()[votes.place(chunk)], votes.cells)
+        hits += sums_at(chunk.cell, shares.ravel()[votes.place(chunk)], votes.cells)
         total += shares.sum(0)
     hits, total = pooled(fabric, hits, total)
     return Expected(np.nan, hits.reshape(votes.annotators, votes.classes), total)
 
 
 def expect_hits(
-    votes: Votes, counts: Array, log_right: Array, log_wrong: Array, prior: Array, posterior: Array, fabric: Fabric | None
+    votes: Votes,
+    counts: Array,
+    log_right: Array,
+    log_wrong: Array,
+    prior: Array,
+    posterior: Array,
+    fabric: Fabric | None,
 ) -> Expected:
     r"""Posterior and expected hits, if p(label | true) only depends on whether they are equal.
 
@@ -60,10 +66,10 @@ def expect_hits(
     evidence, hits, shares = 0.0, np.zeros(votes.cells), np.zeros(votes.classes)
     for chunk in votes.chunks:
         place = votes.place(chunk)
-        probs = np.bincount(place, gain[chunk.cell], chunk.size * votes.classes).reshape(chunk.size, votes.classes)
+        probs = sums_at(place, gain[chunk.cell], chunk.size * votes.classes).reshape(chunk.size, votes.classes)
         probs += log_prior
         evidence += to_probabilities(probs)
-        hits += np.bincount(chunk.cell, probs.ravel()[place], votes.cells)
+        hits += sums_at(chunk.cell, probs.ravel()[place], votes.cells)
         shares += chunk.labelled @ probs
         posterior[chunk.rows] = probs
     total, hits, shares = pooled(fabric, evidence, hits, shares)
@@ -71,7 +77,7 @@ def expect_hits(
 
 
 def diagonal_confusion(right: Array, classes: int) -> Array:
-    """Confusion of annotators who are right with probability ``right (R,)``, and else name any other class: (R, K, K)."""
+    """Confusion ``(R, K, K)`` of annotators who are right with probability ``right (R,)``, else anywhere else."""
     wrong = (1 - right) / max(classes - 1, 1)
     eye = np.eye(classes)
     confusion: Array = right[:, None, None] * eye + wrong[:, None, None] * (1 - eye)

@@ -269,6 +269,7 @@ def people(folder: Path) -> None:
 def grow(labels: int) -> dict[str, Any]:
     from truelabel import fusion
 
+    ours("dawid-skene", simulate(20, 5, 3))()
     arrays, truth = one_coin_labels(labels)
     annotations = as_annotations(arrays, len(truth), 1_000)
     loaded = memory_line("VmHWM")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truelabel.annotations import Annotations
-from truelabel.fusion.em import Stopping, check_shared, pooled
+from truelabel.fusion.em import Stopping, check_shared, pooled, warn_of_single_labels
 from truelabel.fusion.fused import SMOOTHING, Fused, by_annotator, by_cell, rows_to_one
 from truelabel.fusion.kernels import Array, Votes, to_probabilities
 
@@ -48,7 +48,9 @@ def dawid_skene(
     relative to its density at even rows. Silent annotators add nothing to it, and no iteration lowers it. Ties go to
     the lowest class. Cost: labels times K for each iteration.
 
-    Differs from the paper: pseudo-counts; with ``smoothing=0`` it is the paper's maximum likelihood.
+    If no example has two labels, all confusions that mix to the same labels are equally likely, and pseudo-counts
+    prefer even ones: it warns. Differs from the paper: pseudo-counts; with ``smoothing=0`` it is the paper's maximum
+    likelihood.
 
     Args:
         annotations: what was said about N examples by R annotators; with several processes, this one's share of the
@@ -73,6 +75,8 @@ def dawid_skene(
     votes = Votes(annotations)
     pseudo = _pseudo_counts(smoothing, votes.classes)
     check_shared(fabric, annotations)
+    if pseudo.any():  # without pseudo-counts the labels come back as they are
+        warn_of_single_labels("dawid_skene", votes, fabric)
     posterior = np.empty((votes.examples, votes.classes))
     labels = float(pooled(fabric, votes.size)[0])
 

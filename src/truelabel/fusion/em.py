@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from truelabel.annotations import Annotations
-from truelabel.fusion.kernels import Array
+from truelabel.fusion.kernels import Array, Votes
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -73,10 +73,10 @@ class Stopping:
 
     def warn(self, name: str, climb: Climb[Parameters], labels: float) -> None:
         """Tell the caller of the fusion ``name`` if its climb was cut short."""
-        from sklearn.exceptions import ConvergenceWarning
-
         if climb.converged:
             return
+        from sklearn.exceptions import ConvergenceWarning
+
         gain = "" if len(climb.history) < 2 else f" while the evidence rose by {_gain(climb, labels):.1e} per label"
         warnings.warn(
             f"{name} stopped after {self.max_iterations} iterations{gain}: raise max_iterations or tolerance",
@@ -102,6 +102,18 @@ def pooled(fabric: Fabric | None, *values: Array | float) -> list[Array]:
         raise TypeError(f"fabric.all_reduce gave {type(total).__name__} for a tensor")
     parts = np.split(total.cpu().numpy(), np.cumsum([array.size for array in arrays])[:-1])
     return [part.reshape(array.shape) for part, array in zip(parts, arrays, strict=True)]
+
+
+def warn_of_single_labels(name: str, votes: Votes, fabric: Fabric | None) -> None:
+    """Tell the caller of the fusion ``name`` that there is nothing to compare annotators by, if so."""
+    compared, size = pooled(fabric, votes.compared, votes.size)
+    if size > 0 and compared == 0:
+        warnings.warn(
+            f"no example has two labels, so nothing tells which annotator is right and {name} may give worse labels "
+            "than it got: use majority_vote",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def check_shared(fabric: Fabric | None, annotations: Annotations) -> None:

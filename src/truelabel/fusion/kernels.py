@@ -80,6 +80,7 @@ class Votes:
         annotators: R.
         classes: K.
         size: labels given, L.
+        compared: examples with two labels or more.
         chunks: all labels, in the order of examples.
     """
 
@@ -90,20 +91,21 @@ class Votes:
             raise LabelError("annotations have no classes: there are no labels, and none were named with classes=")
         self.examples, self.annotators = len(annotations.examples), len(annotations.annotators)
         self.classes, self.size = len(annotations.classes), annotations.size
-        self.chunks = list(self._split(annotations))
+        counts = annotations.counts
+        self.compared = int((counts > 1).sum())
+        self.chunks = list(self._split(annotations, np.concatenate([[0], np.cumsum(counts)])))
 
     @property
     def cells(self) -> int:
         """Pairs of annotator and label, R * K."""
         return self.annotators * self.classes
 
-    def _split(self, annotations: Annotations) -> Iterator[Chunk]:
+    def _split(self, annotations: Annotations, ends: Integers) -> Iterator[Chunk]:
         from scipy.sparse import csr_array
 
         kind = np.int32 if self.cells < 2**31 else np.int64
         cell = np.multiply(annotations.annotator, self.classes, dtype=kind)
         cell += annotations.label
-        ends = np.concatenate([[0], np.cumsum(annotations.counts)])
         wide = LABELS_PER_CELL * self.cells * self.examples // max(self.size, 1)
         step = max(CHUNK // self.classes, min(wide, EXAMPLES), 1)
         firsts = range(0, self.examples, step)

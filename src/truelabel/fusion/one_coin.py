@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from truelabel.annotations import Annotations
-from truelabel.fusion.em import Stopping, check_shared, pooled
+from truelabel.fusion.em import Stopping, check_shared, pooled, warn_of_single_labels
 from truelabel.fusion.fused import SMOOTHING, Fused, rows_to_one
 from truelabel.fusion.kernels import Array, Votes
 from truelabel.fusion.right_or_wrong import Expected, diagonal_confusion, expect_hits, vote_hits
@@ -69,6 +69,7 @@ def one_coin(
     require_positive("smoothing", smoothing)
     votes = Votes(annotations)
     check_shared(fabric, annotations)
+    warn_of_single_labels("one_coin", votes, fabric)
     k = votes.classes
     (counts,) = pooled(fabric, votes.label_counts())
     posterior = np.empty((votes.examples, k))

@@ -11,7 +11,7 @@ from truelabel.fusion.kernels import Votes, sums_at, to_probabilities
 
 
 @pytest.fixture(params=[1, 7, 10**6])
-def annotations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Annotations:
+def said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Annotations:
     """30 examples, 5 annotators, 4 classes, read in chunks of one example, of one to a few, and at once."""
     monkeypatch.setattr(kernels, "CHUNK", request.param)
     monkeypatch.setattr(kernels, "LABELS_PER_CELL", 0)
@@ -20,22 +20,22 @@ def annotations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     return Annotations.from_matrix(matrix, classes=4)
 
 
-def test_chunks_hold_every_label_once(annotations: Annotations) -> None:
-    votes = Votes(annotations)
+def test_chunks_hold_every_label_once(said: Annotations) -> None:
+    votes = Votes(said)
     assert [chunk.rows.start for chunk in votes.chunks[1:]] == [chunk.rows.stop for chunk in votes.chunks[:-1]]
     assert votes.chunks[0].rows.start == 0
     assert votes.chunks[-1].rows.stop == 30
     for name in ("example", "annotator", "label"):
         joined = np.concatenate([getattr(chunk, name) for chunk in votes.chunks])
-        np.testing.assert_array_equal(joined, getattr(annotations, name))
+        np.testing.assert_array_equal(joined, getattr(said, name))
 
 
-def test_sums_over_examples_and_cells_in_plain_loops(annotations: Annotations) -> None:
+def test_sums_over_examples_and_cells_in_plain_loops(said: Annotations) -> None:
     rng = np.random.default_rng(1)
-    votes = Votes(annotations)
+    votes = Votes(said)
     table, posterior = rng.normal(size=(votes.cells, 4)), rng.dirichlet(np.ones(4), 30)
     by_example, by_cell = np.zeros((30, 4)), np.zeros((votes.cells, 4))
-    for n, r, label in zip(annotations.example, annotations.annotator, annotations.label, strict=True):
+    for n, r, label in zip(said.example, said.annotator, said.label, strict=True):
         by_example[n] += table[r * 4 + label]
         by_cell[r * 4 + label] += posterior[n]
     np.testing.assert_allclose(np.concatenate([chunk.votes @ table for chunk in votes.chunks]), by_example)
@@ -43,15 +43,15 @@ def test_sums_over_examples_and_cells_in_plain_loops(annotations: Annotations) -
     np.testing.assert_allclose(found, by_cell)
 
 
-def test_shares_and_counts(annotations: Annotations) -> None:
-    votes = Votes(annotations)
-    counts = annotations.vote_counts()
+def test_shares_and_counts(said: Annotations) -> None:
+    votes = Votes(said)
+    counts = said.vote_counts()
     given = counts.sum(-1)
     shares = np.concatenate([votes.shares(chunk) for chunk in votes.chunks])
     np.testing.assert_allclose(shares * given[:, None], counts)
     np.testing.assert_array_equal(np.concatenate([chunk.labelled for chunk in votes.chunks]), given > 0)
     assert votes.compared == (given > 1).sum()
-    expected = [[(annotations.matrix()[:, r] == k).sum() for k in range(4)] for r in range(5)]
+    expected = [[(said.matrix()[:, r] == k).sum() for k in range(4)] for r in range(5)]
     np.testing.assert_array_equal(votes.label_counts(), expected)
 
 

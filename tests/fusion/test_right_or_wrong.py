@@ -14,7 +14,7 @@ N, R, K = 25, 4, 3
 
 
 @pytest.fixture(params=[4, 10**6])
-def annotations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Annotations:
+def said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Annotations:
     """Read in many chunks, and in one."""
     monkeypatch.setattr(kernels, "CHUNK", request.param)
     monkeypatch.setattr(kernels, "LABELS_PER_CELL", 0)
@@ -23,13 +23,13 @@ def annotations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     return Annotations.from_matrix(matrix, classes=K)
 
 
-def test_posterior_and_hits_in_plain_loops(annotations: Annotations) -> None:
+def test_posterior_and_hits_in_plain_loops(said: Annotations) -> None:
     rng = np.random.default_rng(1)
     right, wrong, prior = rng.random((R, K)), rng.random((R, K)), rng.dirichlet(np.ones(K))
-    votes, posterior = Votes(annotations), np.empty((N, K))
+    votes, posterior = Votes(said), np.empty((N, K))
     found = expect_hits(votes, votes.label_counts(), np.log(right), np.log(wrong), prior, posterior, None)
     evidence, hits, shares = 0.0, np.zeros((R, K)), np.zeros(K)
-    for n, row in enumerate(annotations.matrix().tolist()):
+    for n, row in enumerate(said.matrix().tolist()):
         given = [(r, label) for r, label in enumerate(row) if label >= 0]
         joint = [
             prior[true] * math.prod(right[r, j] if j == true else wrong[r, j] for r, j in given) for true in range(K)
@@ -44,18 +44,18 @@ def test_posterior_and_hits_in_plain_loops(annotations: Annotations) -> None:
     np.testing.assert_allclose(found.shares, shares)
 
 
-def test_hits_of_the_vote(annotations: Annotations) -> None:
-    posterior = majority_vote(annotations).posterior
+def test_hits_of_the_vote(said: Annotations) -> None:
+    posterior = majority_vote(said).posterior
     hits = np.zeros((R, K))
-    for n, r, label in zip(annotations.example, annotations.annotator, annotations.label, strict=True):
+    for n, r, label in zip(said.example, said.annotator, said.label, strict=True):
         hits[r, label] += posterior[n, label]
-    found = vote_hits(Votes(annotations), None)
+    found = vote_hits(Votes(said), None)
     np.testing.assert_allclose(found.hits, hits)
-    np.testing.assert_allclose(found.shares / found.shares.sum(), majority_vote(annotations).prior)
+    np.testing.assert_allclose(found.shares / found.shares.sum(), majority_vote(said).prior)
 
 
 def test_confusion_of_a_skill() -> None:
-    np.testing.assert_allclose(
-        diagonal_confusion(np.array([0.6, 1.0]), 3), [[[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]], np.eye(3)]
-    )
+    confusion = diagonal_confusion(np.array([0.6, 1.0]), 3)
+    np.testing.assert_allclose(confusion[0], np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]))
+    np.testing.assert_array_equal(confusion[1], np.eye(3))
     np.testing.assert_array_equal(diagonal_confusion(np.array([0.3]), 1), [[[1.0]]])

@@ -20,7 +20,7 @@ MEAN = 1.0
 """Mean of the prior of ability and of log easiness; the variance of both is 1."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class GladFused(Fused):
     """What :func:`glad` gives.
 
@@ -34,8 +34,8 @@ class GladFused(Fused):
         (np.int64(2), np.int64(2))
     """
 
-    ability: Array = None  # type: ignore[assignment]  # fields of Fused before it have defaults
-    easiness: Array = None  # type: ignore[assignment]
+    ability: Array
+    easiness: Array
 
 
 class Traits(NamedTuple):
@@ -98,13 +98,13 @@ def glad(
         log_easiness = np.empty_like(traits.log_easiness)
         for chunk in votes.chunks:
             own = traits.log_easiness[chunk.rows]
-            row, place, ability = chunk.row, votes.place(chunk), traits.ability[chunk.annotator]
-            margin = ability * np.exp(own)[row]
+            row, place, ability = chunk.row, votes.place(chunk), traits.ability.take(chunk.annotator)
+            margin = ability * np.exp(own).take(row)
             probs = sums_at(place, margin + odds, chunk.size * k).reshape(chunk.size, k)
             evidence -= softplus(margin).sum() + ((own - MEAN) ** 2).sum() / 2
             evidence += to_probabilities(probs) - chunk.size * np.log(k)
             posterior[chunk.rows] = probs
-            pull = probs.ravel()[place] - 0.5
+            pull = probs.take(place) - 0.5
             right += sums_at(chunk.annotator, expit(margin), r)
             own = climb_easiness(
                 own,
@@ -112,7 +112,7 @@ def glad(
                 sums_at(row, curvature(margin) * ability**2, chunk.size),
             )
             log_easiness[chunk.rows] = own
-            easiness = np.exp(own)[row]
+            easiness = np.exp(own).take(row)
             slope += sums_at(chunk.annotator, pull * easiness, r)
             curve += sums_at(chunk.annotator, curvature(ability * easiness) * easiness**2, r)
         total, slope, curve, skill[:] = pooled(fabric, evidence, slope, curve, right)
@@ -132,8 +132,8 @@ def glad(
         climb.history[-1],
         climb.converged,
         climb.history,
-        ability,
-        np.exp(log_easiness),
+        ability=ability,
+        easiness=np.exp(log_easiness),
     )
 
 

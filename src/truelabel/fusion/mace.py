@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MaceFused(Fused):
     """What :func:`mace` gives.
 
@@ -33,8 +33,8 @@ class MaceFused(Fused):
         (array([1., 1., 0.]), array([0., 1.]))
     """
 
-    competence: Array = None  # type: ignore[assignment]  # fields of Fused before it have defaults
-    strategy: Array = None  # type: ignore[assignment]
+    competence: Array
+    strategy: Array
 
 
 class Crowd(NamedTuple):
@@ -136,6 +136,6 @@ def mace(
         best.history[-1],
         best.converged,
         best.history,
-        knows[:, 0],
-        strategy,
+        competence=knows[:, 0],
+        strategy=strategy,
     )

@@ -32,7 +32,7 @@ def vote_hits(votes: Votes, fabric: Fabric | None) -> Expected:
     hits, total = np.zeros(votes.cells), np.zeros(votes.classes)
     for chunk in votes.chunks:
         shares = votes.shares(chunk)
-        hits += sums_at(chunk.cell, shares.ravel()[votes.place(chunk)], votes.cells)
+        hits += sums_at(chunk.cell, shares.take(votes.place(chunk)), votes.cells)
         total += shares.sum(0)
     hits, total = pooled(fabric, hits, total)
     return Expected(np.nan, hits.reshape(votes.annotators, votes.classes), total)
@@ -66,10 +66,10 @@ def expect_hits(
     evidence, hits, shares = 0.0, np.zeros(votes.cells), np.zeros(votes.classes)
     for chunk in votes.chunks:
         place = votes.place(chunk)
-        probs = sums_at(place, gain[chunk.cell], chunk.size * votes.classes).reshape(chunk.size, votes.classes)
+        probs = sums_at(place, gain.take(chunk.cell), chunk.size * votes.classes).reshape(chunk.size, votes.classes)
         probs += log_prior
         evidence += to_probabilities(probs)
-        hits += sums_at(chunk.cell, probs.ravel()[place], votes.cells)
+        hits += sums_at(chunk.cell, probs.take(place), votes.cells)
         shares += chunk.labelled @ probs
         posterior[chunk.rows] = probs
     total, hits, shares = pooled(fabric, evidence, hits, shares)

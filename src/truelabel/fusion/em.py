@@ -97,7 +97,7 @@ def pooled(fabric: Fabric | None, *values: Array | float) -> list[Array]:
     import torch
 
     flat = torch.from_numpy(np.concatenate([array.ravel() for array in arrays]))
-    total = fabric.all_reduce(flat, reduce_op="sum")
+    total = fabric.all_reduce(flat.to(fabric.device), reduce_op="sum")
     if not isinstance(total, torch.Tensor):
         raise TypeError(f"fabric.all_reduce gave {type(total).__name__} for a tensor")
     parts = np.split(total.cpu().numpy(), np.cumsum([array.size for array in arrays])[:-1])

@@ -27,7 +27,7 @@ from truelabel.corruption import (
     pairwise_flippers,
     symmetric,
 )
-from truelabel.fusion import Fused, majority_vote
+from truelabel.fusion import Fused, dawid_skene, glad, mace, majority_vote, one_coin
 from truelabel.learners import CausalNL, Classifier, Learner
 from truelabel.losses import (
     BiTempered,
@@ -152,8 +152,15 @@ TRANSFORMS: dict[str, Callable[[], Transform]] = {
 }
 
 FUSIONS: dict[str, Callable[[Annotations], Fused]] = {
+    "dawid_skene": dawid_skene,
+    "dawid_skene without pseudo-counts": lambda annotations: dawid_skene(annotations, smoothing=0.0),
+    "glad": glad,
+    "mace": mace,
     "majority_vote": majority_vote,
+    "one_coin": one_coin,
 }
+EVEN_PRIOR = {"glad", "mace"}
+"""Fusions to whose model every class is equally probable beforehand, as in their papers; others learn the shares."""
 
 # Annotators of six classes; their inputs, if they look at them, are (N, 9).
 CORRUPTIONS: dict[str, Callable[[], Corruption]] = {
@@ -235,7 +242,7 @@ NOT_COMPONENTS: dict[str, set[str]] = {
     "learners": {"Elbo", "ElboWeights", "Learner", "ParameterGroups", "reduce_slots"},
     "selection": {"Selector", "mean_over"},
     "transforms": {"AUGMENTATIONS", "Augmentation", "Transform", "augmentations"},
-    "fusion": {"Fused", "confusion_from_posterior", "posterior_given"},
+    "fusion": {"Fused", "GladFused", "MaceFused", "confusion_from_posterior", "expected_counts", "posterior_given"},
     "corruption": {
         "CIFAR10_MAP",
         "CIFAR100_MAP",
@@ -410,6 +417,11 @@ def make_transform(transform_name: str) -> Callable[[], Transform]:
 @pytest.fixture
 def fuse(fusion_name: str) -> Callable[[Annotations], Fused]:
     return FUSIONS[fusion_name]
+
+
+@pytest.fixture
+def has_even_prior(fusion_name: str) -> bool:
+    return fusion_name.split()[0] in EVEN_PRIOR
 
 
 @pytest.fixture

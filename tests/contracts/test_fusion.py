@@ -86,12 +86,13 @@ def test_silence_changes_nothing_for_others(fuse: Fuse, fused: Fused, crowd: Ann
     np.testing.assert_allclose(alone.confusion, fused.confusion[:-1], atol=1e-4)
 
 
-def test_unanimous_labels_come_back(fuse: Fuse) -> None:
+def test_unanimous_labels_come_back(fuse: Fuse, has_even_prior: bool) -> None:
     truth = np.random.default_rng(2).integers(0, 3, 60)
     fused = fuse(Annotations.from_matrix(np.repeat(truth[:, None], 4, 1), classes=3))
     np.testing.assert_array_equal(fused.labels, truth)
     assert (fused.confusion.argmax(-1) == np.arange(3)).all()
-    np.testing.assert_allclose(fused.prior, np.bincount(truth, minlength=3) / 60, atol=0.05)
+    shares = np.full(3, 1 / 3) if has_even_prior else np.bincount(truth, minlength=3) / 60
+    np.testing.assert_allclose(fused.prior, shares, atol=0.01)
 
 
 def test_better_annotators_are_seen_to_be_better(fused: Fused) -> None:

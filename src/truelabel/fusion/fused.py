@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truelabel.annotations import Annotations
-
-Array = NDArray[np.float64]
+from truelabel.fusion.kernels import Array, Votes
 
 SMOOTHING = 0.01
 """Pseudo-count per cell of a confusion matrix, so that what was never seen is rare rather than impossible."""
@@ -24,8 +23,10 @@ class Fused:
         labels: ``(N,)`` positions of the consensus class.
         confusion: ``(R, K, K)``, ``[annotator, true, observed]``, rows sum to one.
         prior: ``(K,)``.
-        evidence: log p(labels) under the model, or None where the method has none.
+        evidence: log p(labels) at these parameters, plus the log density of their prior relative to its value at
+            even probabilities where the method has one; None where it has no model at all. The method says which.
         converged: whether the iteration reached its tolerance; True for methods that do not iterate.
+        history: the evidence after every iteration; it never falls. Empty for methods that do not iterate.
 
     Example:
         >>> from truelabel.fusion import majority_vote
@@ -40,6 +41,56 @@ class Fused:
     prior: Array
     evidence: float | None
     converged: bool
+    history: tuple[float, ...] = ()
+
+
+def expected_counts(annotations: Annotations, posterior: Array) -> Array:
+    r"""How often each annotator is expected to have said j where k is true: soft counts, not normalised.
+
+    .. math:: C^{(r)}[k, j] = \sum_n q_{nk}\, 1[\tilde y^{(r)}_n = j]
+
+    Cost follows the number of labels given, times K.
+
+    Args:
+        annotations: what was said.
+        posterior: ``(N, K)``, q.
+
+    Returns:
+        ``(R, K, K)``, ``[annotator, true, observed]``; its sum is the number of labels.
+
+    Example:
+        >>> annotations = Annotations.from_matrix([[0, 1], [1, 1]])
+        >>> expected_counts(annotations, np.array([[0.5, 0.5], [0.0, 1.0]]))[1]
+        array([[0. , 0.5],
+               [0. , 1.5]])
+    """
+    votes = Votes(annotations)
+    if posterior.shape != (votes.examples, votes.classes):
+        raise ValueError(f"posterior must be {(votes.examples, votes.classes)}, got {posterior.shape}")
+    counts = np.zeros((votes.cells, votes.classes))
+    for chunk in votes.chunks:
+        counts += chunk.votes.T @ np.ascontiguousarray(posterior[chunk.rows], np.float64)
+    return by_annotator(counts)
+
+
+def by_annotator(cells: Array) -> Array:
+    """A table of cells, ``(R * K, K)`` with the true class last, as ``(R, K, K)``, ``[annotator, true, observed]``."""
+    k = cells.shape[1]
+    return np.ascontiguousarray(cells.reshape(-1, k, k).swapaxes(1, 2))
+
+
+def by_cell(tables: Array) -> Array:
+    """The inverse of :func:`by_annotator`."""
+    k = tables.shape[-1]
+    return np.ascontiguousarray(tables.swapaxes(1, 2)).reshape(-1, k)
+
+
+def rows_to_one(counts: Array) -> Array:
+    """Divide by the sum over the last axis; what was never counted is even."""
+    totals = counts.sum(-1, keepdims=True)
+    even = np.full_like(counts, 1 / counts.shape[-1])
+    probs: Array = np.divide(counts, totals, out=even, where=totals > 0)
+    return probs
 
 
 def confusion_from_posterior(annotations: Annotations, posterior: Array, smoothing: float = SMOOTHING) -> Array:
@@ -63,12 +114,4 @@ def confusion_from_posterior(annotations: Annotations, posterior: Array, smoothi
         array([[0., 1.],
                [0., 1.]])
     """
-    from scipy.sparse import csr_array
-
-    r, k, n = len(annotations.annotators), len(annotations.classes), len(annotations.examples)
-    cell = annotations.annotator.astype(np.int64) * k + annotations.label
-    votes = csr_array((np.ones(annotations.size), (cell, annotations.example)), shape=(r * k, n))
-    counts = (votes @ posterior).reshape(r, k, k).swapaxes(1, 2) + smoothing
-    totals = counts.sum(-1, keepdims=True)
-    confusion: Array = np.divide(counts, totals, out=np.full_like(counts, 1 / k), where=totals > 0)
-    return confusion
+    return rows_to_one(expected_counts(annotations, posterior) + smoothing)

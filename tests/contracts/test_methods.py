@@ -22,7 +22,10 @@ from truelabel.types import MISSING
 
 EXAMPLES, CLASSES, ANNOTATORS = 60, 3, 4
 # Sixty examples and one epoch teach no network anything.
-pytestmark = pytest.mark.filterwarnings("ignore:the noise rate is estimated at")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the noise rate is estimated at"),
+    pytest.mark.filterwarnings("ignore:no example has two labels"),
+]
 CPU = Engine(device="cpu")
 CONFIG = TrainingConfig(epochs=2, batch_size=16)
 

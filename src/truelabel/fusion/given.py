@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from truelabel.annotations import Annotations
-from truelabel.fusion.fused import Array
+from truelabel.fusion.fused import by_cell
+from truelabel.fusion.kernels import Array, Votes, to_probabilities
 
 
 def posterior_given(annotations: Annotations, prior: Array, confusion: Array) -> Array:
@@ -16,7 +17,7 @@ def posterior_given(annotations: Annotations, prior: Array, confusion: Array) ->
     Args:
         annotations: what was said about N examples by R annotators.
         prior: ``(K,)``, or ``(N, K)`` such as a network's own answer.
-        confusion: ``(R, K, K)``, ``[annotator, true, observed]``.
+        confusion: ``(R, K, K)``, ``[annotator, true, observed]``; what is impossible is taken for barely possible.
 
     Returns:
         ``(N, K)``; the prior where nobody labelled.
@@ -28,14 +29,17 @@ def posterior_given(annotations: Annotations, prior: Array, confusion: Array) ->
         array([[0.5  , 0.5  ],
                [0.012, 0.988]])
     """
-    from scipy.sparse import csr_array
-
-    r, k, n = len(annotations.annotators), len(annotations.classes), len(annotations.examples)
+    votes = Votes(annotations)
+    shape = (votes.examples, votes.classes)
+    if np.shape(prior) not in (shape, shape[1:]):
+        raise ValueError(f"prior must be {shape[1:]} or {shape}, got {np.shape(prior)}")
+    if confusion.shape != (votes.annotators, votes.classes, votes.classes):
+        raise ValueError(f"confusion must be {(votes.annotators, votes.classes, votes.classes)}, got {confusion.shape}")
     tiny = np.finfo(np.float64).tiny
-    cell = annotations.annotator.astype(np.int64) * k + annotations.label
-    said = csr_array((np.ones(annotations.size), (annotations.example, cell)), shape=(n, r * k))
-    by_column = np.log(np.maximum(confusion, tiny)).swapaxes(1, 2).reshape(r * k, k)
-    log_joint = np.log(np.maximum(prior, tiny)) + said @ by_column
-    joint = np.exp(log_joint - log_joint.max(-1, keepdims=True))
-    posterior: Array = joint / joint.sum(-1, keepdims=True)
+    table = by_cell(np.log(np.maximum(confusion, tiny)))
+    posterior = np.log(np.maximum(np.broadcast_to(prior, shape), tiny))
+    for chunk in votes.chunks:
+        part = posterior[chunk.rows]
+        part += chunk.votes @ table
+        to_probabilities(part)
     return posterior

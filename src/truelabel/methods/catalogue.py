@@ -5,6 +5,7 @@ from __future__ import annotations
 from truelabel.methods.annotator_confusion import OracleConfusion
 from truelabel.methods.causal_nl import CausalNLMethod
 from truelabel.methods.expectation_maximisation import MBEM, GeneralizedEM
+from truelabel.methods.fusions import DawidSkene, Glad, Mace, OneCoin
 from truelabel.methods.majority_vote import MajorityVote
 from truelabel.methods.method import Method
 from truelabel.methods.mixup import MixupMethod
@@ -30,6 +31,10 @@ METHODS: dict[str, Method] = {
     "mbem": MBEM(),
     "weighted-doctor-net": WeightedDoctorNet(),
     "majority-vote": MajorityVote(),
+    "dawid-skene": DawidSkene(),
+    "one-coin": OneCoin(),
+    "glad": Glad(),
+    "mace": Mace(),
 }
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from truelabel.fusion import confusion_from_posterior, majority_vote, posterior_given
-from truelabel.fusion.fused import Array
+from truelabel.fusion.kernels import Array
 from truelabel.learners import Learner
 from truelabel.methods.cross_entropy import plain_classifier
 from truelabel.methods.fused import consensus_of

@@ -15,13 +15,17 @@ The class axis is last. A transition is ``T[..., true, observed]`` and its rows 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 MISSING = -1
 """The integer that stands for "no label" in matrices, masks and padded slots."""
+
+
+ChosenBy = Literal["accuracy", "loss"]
+"""What the best epoch is chosen by, on held-out noisy labels."""
 
 
 class Batch(NamedTuple):

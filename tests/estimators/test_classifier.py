@@ -274,3 +274,68 @@ def test_a_method_with_options_of_ones_own(blobs: Blobs, crowd: NDArray[np.int64
     classifier = TrueLabelClassifier(method, **quick).fit(blobs[0], crowd)
     assert classifier.get_params()["method"] is method
     assert clone(classifier).get_params()["method"] == method
+
+
+@pytest.fixture(scope="module")
+def confused_crowd() -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Four blobs in two dimensions; two good annotators, a guesser, and one who calls 0 a 1 and 1 a 0."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, 600)
+    X = 4 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[truth] + rng.normal(size=(600, 2))
+    good = np.where(rng.random((600, 2)) < 0.9, truth[:, None], rng.integers(0, 4, (600, 2)))
+    guess = rng.integers(0, 4, 600)
+    swapped = np.array([1, 0, 2, 3])[truth]
+    return X, truth, np.column_stack([good, guess, swapped])
+
+
+def test_confusion_is_what_the_method_learned(
+    confused_crowd: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]], tmp_path: Path
+) -> None:
+    X, truth, said = confused_crowd
+    clf = TrueLabelClassifier("annotator-confusion", epochs=40, random_state=0).fit(X, said)
+    own = clf.learner_.annotator_confusion()
+    assert own is not None
+    np.testing.assert_allclose(clf.confusion_, own.detach().numpy(), atol=1e-6)
+    assert clf.confusion_[3, 0, 1] > 0.8
+    assert clf.confusion_[3, 1, 0] > 0.8
+    truly = (said == truth[:, None]).mean(0)
+    np.testing.assert_allclose(clf.annotator_skill_, truly, atol=0.1)
+    low, high = clf.annotator_skill_interval_.T
+    assert ((low < clf.annotator_skill_) & (clf.annotator_skill_ < high)).all()
+    cells = clf.confusion_interval(X, said)
+    assert cells.shape == (4, 4, 4, 2)
+    assert ((cells[..., 0] <= clf.confusion_) & (clf.confusion_ <= cells[..., 1])).mean() > 0.99
+    wide = clf.confusion_interval(X, said, level=0.999)
+    assert (wide[..., 0] <= cells[..., 0]).all()
+    assert (wide[..., 1] >= cells[..., 1]).all()
+    clf.save(tmp_path / "model")
+    loaded = TrueLabelClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.annotator_skill_interval_, clf.annotator_skill_interval_)
+    np.testing.assert_array_equal(loaded.confusion_, clf.confusion_)
+
+
+def test_a_crowd_that_is_mostly_wrong_about_a_class_is_warned_of() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 3, 300)
+    X = 5 * np.eye(3)[truth] + rng.normal(size=(300, 3))
+    said = np.repeat(truth[:, None], 3, 1)
+    oracle = get_method("oracle-confusion")
+    with pytest.warns(UserWarning, match="not diagonally dominant for classes 0, 1: their confusion may not be"):
+        # Column by column: who is called 0 is rather a 1, and who is called 1 rather a 0.
+        TrueLabelClassifier(
+            oracle.with_options(confusion=np.array([[0.1, 0.9, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])),
+            epochs=1,
+            random_state=0,
+        ).fit(X, said)
+
+
+def test_noise_may_have_a_learning_rate_of_its_own(
+    confused_crowd: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]],
+) -> None:
+    X, _, said = confused_crowd
+    still = TrueLabelClassifier(
+        "annotator-confusion", epochs=2, noise_learning_rate=1e-9, select="last", random_state=0
+    ).fit(X, said)
+    np.testing.assert_allclose(still.confusion_.diagonal(axis1=1, axis2=2), 0.956, atol=1e-3)
+    moved = TrueLabelClassifier("annotator-confusion", epochs=2, select="last", random_state=0).fit(X, said)
+    assert np.abs(moved.confusion_.diagonal(axis1=1, axis2=2) - 0.956).max() > 0.01

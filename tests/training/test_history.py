@@ -46,3 +46,11 @@ def test_csv_has_every_column_and_exact_numbers(tmp_path: Path) -> None:
     assert [row["epoch"] for row in read] == ["0", "1"]
     assert float(read[0]["a"]) == 0.1 + 0.2
     assert (read[0]["late"], read[1]["late"]) == ("", "2.0")
+
+
+def test_the_best_epoch_may_be_that_of_the_lowest_loss() -> None:
+    rows = [{"valid_accuracy": a, "valid_loss": b} for a, b in ((0.9, 1.0), (0.8, 0.5), (0.95, 0.7))]
+    by_accuracy, by_loss = History(), History(chosen_by="loss")
+    assert [by_accuracy.add(row) for row in rows] == [True, False, True]
+    assert [by_loss.add(row) for row in rows] == [True, True, False]
+    assert (by_accuracy.best_epoch, by_loss.best_epoch) == (2, 1)

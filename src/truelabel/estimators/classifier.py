@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -19,7 +20,8 @@ from truelabel.estimators.inputs import Scaling, check_inputs, read_labels
 from truelabel.estimators.storage import class_array, load_classifier, save_classifier
 from truelabel.fusion import confusion_from_posterior
 from truelabel.learners import Learner
-from truelabel.methods import Grid, Method, Trial, get_method, learn, search
+from truelabel.methods import Grid, Learned, Method, Trial, get_method, learn, search
+from truelabel.metrics import annotator_skill, confusion_interval, skill_interval, undominated_classes
 from truelabel.training import Engine, History, Job, Logging, NetworkLike, TrainingConfig, clean_probs
 from truelabel.training.config import Optimizer, Precision, Schedule, Select
 from truelabel.training.engine import Device
@@ -40,6 +42,8 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch_size: examples a step.
         optimizer: "adam", "adamw", or "sgd" with Nesterov momentum 0.9.
         learning_rate: of the network.
+        noise_learning_rate: of the noise model's own parameters; by default the same, or for confusion matrices as much
+            more as they need to get anywhere in a short training.
         weight_decay: of the network.
         schedule: "constant", "cosine", or "step" at ``step_epochs``.
         step_epochs: where "step" divides the learning rate by ten.
@@ -62,9 +66,12 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: ``(K,)`` names of the classes.
         annotators_: ``(R,)`` names of the annotators.
-        confusion_: ``(R, K, K)``, ``[annotator, true, observed]``, from the labels given and the learned posterior.
+        confusion_: ``(R, K, K)``, ``[annotator, true, observed]``: what the method learned, or else what follows from
+            the labels given and the learned posterior; :meth:`confusion_interval` tells how sure it is.
         annotator_skill_: ``(R,)``, mean probability that an annotator's labels are right. It follows the confidence
-            of the network: its order is safer than its level, which is too low after little training.
+            of the network: its order is safer than its level, which is too low after little training, and too high
+            where the network has learned labels by heart.
+        annotator_skill_interval_: ``(R, 2)``, 95 % interval of the skill, which takes the network for right.
         history_: one row of numbers an epoch.
         method_: the method with its options, those found by ``search`` included; ``trials_`` has all that were tried.
         notes_: what the result depends on besides: the noise rate that a method used, and whether it was given.
@@ -90,6 +97,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch_size: int = 128,
         optimizer: Optimizer = "adam",
         learning_rate: float = 1e-3,
+        noise_learning_rate: float | None = None,
         weight_decay: float = 0.0,
         schedule: Schedule = "constant",
         step_epochs: tuple[int, ...] = (),
@@ -114,6 +122,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.batch_size = batch_size
         self.optimizer = optimizer
         self.learning_rate = learning_rate
+        self.noise_learning_rate = noise_learning_rate
         self.weight_decay = weight_decay
         self.schedule = schedule
         self.step_epochs = step_epochs
@@ -136,6 +145,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     annotators_: NDArray[Any]
     confusion_: Probabilities
     annotator_skill_: Probabilities
+    annotator_skill_interval_: Probabilities
     history_: History
     method_: Method
     trials_: tuple[Trial, ...]
@@ -189,10 +199,10 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = class_array(annotations.classes)
         self.annotators_ = annotations.annotators
         posterior = self._posterior(inputs)
-        self.confusion_ = confusion_from_posterior(annotations, posterior)
-        right = self._label_quality(annotations, posterior)
-        total = np.bincount(annotations.annotator, weights=right, minlength=len(self.annotators_))
-        self.annotator_skill_ = total / annotations.workload
+        self.confusion_ = self._confusion(learned, annotations, posterior)
+        quality = self._label_quality(annotations, posterior)
+        self.annotator_skill_ = annotator_skill(annotations, quality)
+        self.annotator_skill_interval_ = skill_interval(annotations, quality)
         return self
 
     def predict_proba(self, X: Any) -> Probabilities:
@@ -220,10 +230,25 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         inputs = check_inputs(self, X, reset=False)
-        annotations = read_labels(y, len(inputs), type(self).__name__, classes=class_names(self.classes_))
-        if list(annotations.annotators) != list(self.annotators_):
-            raise ValueError("y names other annotators than those seen in fit: pass the same ones, in the same order")
-        return self._label_quality(annotations, self._posterior(inputs))
+        return self._label_quality(self._same_annotators(y, len(inputs)), self._posterior(inputs))
+
+    def confusion_interval(self, X: Any, y: Any, level: float = 0.95) -> Probabilities:
+        """How sure each cell of ``confusion_`` is, given the labels that it was learned from.
+
+        A Laplace approximation that takes the network for right; see :func:`~truelabel.metrics.confusion_interval`.
+
+        Args:
+            X: as in :meth:`fit`.
+            y: as in :meth:`fit`.
+            level: probability that an interval should cover its cell.
+
+        Returns:
+            ``(R, K, K, 2)``, lower and upper ends.
+        """
+        check_is_fitted(self)
+        inputs = check_inputs(self, X, reset=False)
+        annotations = self._same_annotators(y, len(inputs))
+        return confusion_interval(annotations, self._posterior(inputs), self.confusion_, level, includes_labels=False)
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted classifier to a folder: weights as safetensors, the rest as JSON, nothing pickled."""
@@ -247,6 +272,7 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             batch_size=self.batch_size,
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
+            noise_learning_rate=self.noise_learning_rate,
             weight_decay=self.weight_decay,
             schedule=self.schedule,
             step_epochs=tuple(self.step_epochs),
@@ -256,6 +282,25 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             precision=self.precision,
             augment=tuple(self.augment),
         )
+
+    def _same_annotators(self, y: Any, examples: int) -> Annotations:
+        annotations = read_labels(y, examples, type(self).__name__, classes=class_names(self.classes_))
+        if list(annotations.annotators) != list(self.annotators_):
+            raise ValueError("y names other annotators than those seen in fit: pass the same ones, in the same order")
+        return annotations
+
+    def _confusion(self, learned: Learned, annotations: Annotations, posterior: Probabilities) -> Probabilities:
+        """What the method learned of the annotators, or else what its answers make of their labels."""
+        if learned.confusion is not None:
+            return learned.confusion.double().numpy()
+        with torch.no_grad():
+            own = learned.learner.annotator_confusion()
+        if own is None:
+            return confusion_from_posterior(annotations, posterior)
+        matrices: Probabilities = own.double().cpu().numpy()
+        matrices /= matrices.sum(-1, keepdims=True)
+        _warn_of_undominated(matrices, annotations)
+        return np.broadcast_to(matrices, (len(annotations.annotators), *matrices.shape[1:])).copy()
 
     def _posterior(self, inputs: NDArray[Any]) -> Probabilities:
         learner = self.learner_
@@ -275,3 +320,17 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = np.arange(len(said))
         quality: Probabilities = joint[rows, said] / joint.sum(-1)
         return quality
+
+
+def _warn_of_undominated(confusion: Probabilities, annotations: Annotations) -> None:
+    """Tell of the classes that Theorem 1 of Tanno 2019 does not speak for."""
+    weights = annotations.workload if len(confusion) > 1 else None
+    classes = [annotations.classes[k] for k in undominated_classes(confusion, weights)]
+    if classes:
+        names = ", ".join(map(str, classes[:10])) + (", …" if len(classes) > 10 else "")
+        warnings.warn(
+            f"the mean confusion matrix is not diagonally dominant for classes {names}: their confusion may not be "
+            "identified; check some of their labels by hand, or add annotators who know them",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -16,8 +16,8 @@ from truelabel.methods import Method, get_method
 from truelabel.training import Blueprint, History, NetworkLike, RunFolderError
 from truelabel.training.files import read_json, read_tensors, write_json, write_tensors
 
-FORMAT = 2
-ARRAYS = ("confusion_", "annotator_skill_")
+FORMAT = 3
+ARRAYS = ("confusion_", "annotator_skill_", "annotator_skill_interval_")
 
 
 def save_classifier(classifier: Any, folder: Path) -> None:

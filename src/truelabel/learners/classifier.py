@@ -37,6 +37,7 @@ class Classifier(Learner):
         self.network = network
         self.noise = noise
         self.loss = loss
+        self.chosen_by = noise.chosen_by
 
     def forward(self, batch: Batch) -> Step:
         prediction = self.noise(batch.inputs, self.network(batch.inputs), batch.annotators)

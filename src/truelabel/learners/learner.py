@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from truelabel.types import Batch, Prediction, Step
+from truelabel.types import Batch, ChosenBy, Prediction, Step
 
 
 class ParameterGroups(NamedTuple):
@@ -33,9 +33,12 @@ class Learner(nn.Module, ABC):
     Attributes:
         progress: ``()``, the share of all optimiser steps already taken, in [0, 1), which the loop fills in place; None
             outside a training.
+        chosen_by: what the best epoch is chosen by, on held-out noisy labels: "accuracy", or the "loss" for a learner
+            that knows how annotators err. Its most probable class is right long before its confusion matrices are.
     """
 
     progress: Tensor | None = None
+    chosen_by: ChosenBy = "accuracy"
 
     @abstractmethod
     def forward(self, batch: Batch) -> Step: ...

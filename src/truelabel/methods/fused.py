@@ -45,13 +45,15 @@ class FusionMethod(Method):
     def learn(self, run: Run) -> Learned:
         def fuse() -> dict[str, Tensor]:
             fused = self.fuse(run.annotations, run.job.seed)
-            return {name: torch.from_numpy(getattr(fused, name)) for name in ("labels", "posterior", "confusion")}
+            # A mere vote knows annotators less well than the network that has learned from it.
+            names = ["labels", "posterior"] + ["confusion"] * (fused.evidence is not None)
+            return {name: torch.from_numpy(getattr(fused, name)) for name in names}
 
         fused = run.once("fused", fuse)
         consensus = consensus_of(run.annotations, fused["labels"])
         soft = fused["posterior"][consensus.example].float() if self.soft else None
         fitted = run.fit("main", run.build("main", self.learner), annotations=consensus, soft=soft)
-        return Learned(fitted.peers[0], fitted.history, confusion=fused["confusion"])
+        return Learned(fitted.peers[0], fitted.history, confusion=fused.get("confusion"))
 
 
 def consensus_of(annotations: Annotations, labels: Tensor) -> Annotations:

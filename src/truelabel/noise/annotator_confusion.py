@@ -73,6 +73,7 @@ class AnnotatorConfusion(NoiseModel):
     """
 
     workload: Tensor
+    chosen_by = "loss"
 
     def __init__(
         self,
@@ -132,8 +133,7 @@ class AnnotatorConfusion(NoiseModel):
         yield self.rho
         if self.group is not None:
             yield self.group
-        if self.shift is not None:
-            yield from self.shift.parameters()
+        # The shift learns like the network: at the rate of the matrices it would explain the labels all by itself.
 
     def noise_reach(self) -> float:
         return REACH
@@ -176,6 +176,7 @@ class FixedConfusion(NoiseModel):
     """
 
     matrices: Tensor
+    chosen_by = "loss"
 
     def __init__(self, features: int, classes: int, confusion: Tensor) -> None:
         super().__init__()

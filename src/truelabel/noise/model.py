@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from torch import Tensor, nn
 
-from truelabel.types import Prediction
+from truelabel.types import ChosenBy, Prediction
 
 
 class NoiseModel(nn.Module, ABC):
@@ -16,6 +16,9 @@ class NoiseModel(nn.Module, ABC):
     A noise model owns every head, the class head too, and may own a network on ``inputs``. It works on units: the same
     code serves ``features (N, F)`` and ``features (N, H, W, F)``. In evaluation mode it is deterministic and treats
     every example by itself; a model that samples uses one fixed set of draws.
+
+    Attributes:
+        chosen_by: what the best epoch is chosen by, see :class:`~truelabel.learners.Learner`.
 
     Args of ``forward``:
         inputs: ``(N, ...)``.
@@ -28,6 +31,8 @@ class NoiseModel(nn.Module, ABC):
         >>> isinstance(NoNoise(features=4, classes=2), NoiseModel)
         True
     """
+
+    chosen_by: ChosenBy = "accuracy"
 
     @abstractmethod
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction: ...

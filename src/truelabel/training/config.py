@@ -32,7 +32,8 @@ class TrainingConfig:
         step_factor: what "step" multiplies by.
         validation: share of examples held out, with their noisy labels, to choose the epoch.
         patience: stop after this many epochs without a better validation score; never if None.
-        select: keep the weights of the epoch that is "best" on the validation part, or the "last".
+        select: keep the weights of the epoch that is "best" on the validation part, or the "last". Best is the highest
+            accuracy on its noisy labels, or the lowest loss for methods with confusion matrices.
         precision: "32-true", or "bf16-mixed" for matrix products in bfloat16.
         augment: what is done to training images, in order: "crop" shifts by up to 4 pixels, "flip" mirrors half.
 

@@ -120,7 +120,7 @@ def fit(
         stepping: list[Any] = [fabric.setup_optimizers(optimizer) for optimizer in optimizers]
         selector = selector.to(fabric.device)
         order = generator_of(seed, stage, "order")
-        state = State(plain, optimizers, selector, order, History())
+        state = State(plain, optimizers, selector, order, History(chosen_by=plain[0].chosen_by))
         memory = _Keeper(folder, plain)
         if folder is not None and (folder / "last.safetensors").exists():
             state.load(folder / "last.safetensors", rank, fabric.world_size)

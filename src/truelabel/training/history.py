@@ -9,11 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from truelabel.training.files import write_atomically
+from truelabel.types import ChosenBy
 
 
 @dataclass
 class History:
     """One row of numbers an epoch, and which epoch was best on the validation part.
+
+    Attributes:
+        rows: numbers by name.
+        best_epoch: counted from 0; None if nothing was held out.
+        chosen_by: "accuracy" on noisy labels, ties by lower loss, or the "loss" alone.
 
     Example:
         >>> history = History()
@@ -25,13 +31,14 @@ class History:
 
     rows: list[dict[str, float]] = field(default_factory=list)
     best_epoch: int | None = None
+    chosen_by: ChosenBy = "accuracy"
 
     def add(self, row: Mapping[str, float]) -> bool:
-        """Append an epoch; say whether it is the best so far: higher noisy validation accuracy, ties by lower loss."""
+        """Append an epoch; say whether it is the best so far on the noisy validation labels."""
         self.rows.append(dict(row))
         if "valid_accuracy" not in row:
             return False
-        if self.best_epoch is None or _score(row) > _score(self.rows[self.best_epoch]):
+        if self.best_epoch is None or self._score(row) > self._score(self.rows[self.best_epoch]):
             self.best_epoch = len(self.rows) - 1
             return True
         return False
@@ -50,6 +57,9 @@ class History:
         values = [row[name] for row in self.rows[-epochs:]]
         return sum(values) / len(values)
 
+    def _score(self, row: Mapping[str, float]) -> tuple[float, float]:
+        return row["valid_accuracy"] if self.chosen_by == "accuracy" else 0.0, -row["valid_loss"]
+
     def write_csv(self, path: Path) -> None:
         """All rows, with the epoch in front; the file appears whole or not at all."""
         names = _columns(self.rows)
@@ -59,10 +69,6 @@ class History:
         for epoch, row in enumerate(self.rows):
             writer.writerow([epoch, *(row.get(name, "") for name in names)])
         write_atomically(path, text.getvalue().encode())
-
-
-def _score(row: Mapping[str, float]) -> tuple[float, float]:
-    return row["valid_accuracy"], -row["valid_loss"]
 
 
 def _columns(rows: Sequence[Mapping[str, float]]) -> list[str]:

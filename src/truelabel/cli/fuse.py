@@ -77,7 +77,7 @@ def fuse(
     Examples and annotators without labels are left out. A folder that holds another fusion is refused.
     """
     from truelabel.cli import fusion_folder as folders
-    from truelabel.cli.fusions import parse_fusion, settled
+    from truelabel.cli.fusions import Fusion, parse_training, settled
     from truelabel.cli.sources import LabelColumns, Reading
 
     if file_format not in folders.FORMATS:
@@ -85,7 +85,11 @@ def fuse(
     for_training = {"--network": network, "--epochs": epochs, "--device": device, "--id": id_column}
     for_training |= {"--features": features, "--drop": drop, "--size": size, "--grey": grey or None}
     _check_training(data, out, for_training)
-    fusion, recipe = parse_fusion(method, parse_options(option or []), seed, training=data is not None)
+    options, recipe = parse_options(option or []), None
+    if data is None:
+        fusion = Fusion.parse(method, options, seed)
+    else:
+        fusion, recipe = parse_training(method, options, seed)
     reading = Reading.parse(features, drop, id_column, size, grey)
     inputs, annotations, left_out = _read(data, labels, reading, LabelColumns.parse(example, annotator, label, classes))
     note = folders.describe(fusion, annotations, file_format)
@@ -96,7 +100,7 @@ def fuse(
     note |= folders.result_note(annotations, fused)
     annotators = folders.annotator_table(annotations, fused)
     classifier = None
-    if inputs is not None and out is not None:
+    if recipe is not None and inputs is not None and out is not None:
         from truelabel.estimators import TrueLabelClassifier
 
         classifier = TrueLabelClassifier(

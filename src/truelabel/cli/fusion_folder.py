@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 import shutil
@@ -44,8 +45,6 @@ def describe(fusion: Fusion, annotations: Annotations, file_format: str) -> dict
 
 def check_folder(folder: Path, described: dict[str, Any]) -> None:
     """Refuse a folder that holds another fusion, before anything is computed; the same one may be written again."""
-    from truelabel.training.files import RunFolderError, read_json
-
     out = "name another folder with --out, or delete it"
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out {folder} is a file: name a folder")
@@ -53,14 +52,17 @@ def check_folder(folder: Path, described: dict[str, Any]) -> None:
         names = (f"{name}.{ending}" for name in ("consensus", "annotators", "confusion") for ending in FORMATS)
         there = next((name for name in names if (folder / name).exists()), None)
         if there is not None:
-            raise RunFolderError(f"{folder} holds {there} but no {NOTE} that says where it comes from: {out}")
+            raise ValueError(f"{folder} holds {there} but no {NOTE} that says where it comes from: {out}")
         return
-    theirs = read_json(folder / NOTE)
+    try:
+        theirs = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+    except ValueError:
+        theirs = None
     if not isinstance(theirs, dict):
-        raise RunFolderError(f"{folder / NOTE} does not describe a fusion: {out}")
+        raise ValueError(f"{folder / NOTE} does not describe a fusion: {out}")
     differing = next((key for key, value in described.items() if theirs.get(key) != value), None)
     if differing is not None:
-        raise RunFolderError(
+        raise ValueError(
             f"{folder} holds another fusion ({differing} is {theirs.get(differing)!r}, "
             f"not {described[differing]!r}): {out}"
         )
@@ -148,7 +150,6 @@ def write_fusion(folder: Path, tables: dict[str, dict[str, Any]], note: dict[str
         note: what :func:`describe` and :func:`result_note` say.
     """
     from truelabel.cli.tables import write_columns
-    from truelabel.training.files import write_json
 
     folder = folder.resolve()
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
@@ -156,7 +157,7 @@ def write_fusion(folder: Path, tables: dict[str, dict[str, Any]], note: dict[str
     try:
         for name, columns in zip(files, tables.values(), strict=True):
             write_columns(columns, part / name)
-        write_json(part / NOTE, note)
+        (part / NOTE).write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         folder.mkdir(parents=True, exist_ok=True)
         for name in (*files, NOTE):
             (part / name).replace(folder / name)

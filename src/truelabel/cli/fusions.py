@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truelabel.annotations import Annotations
 from truelabel.fusion import Fused, dawid_skene, glad, mace, majority_vote, one_coin
-from truelabel.methods import Method, get_method
+
+if TYPE_CHECKING:
+    from truelabel.methods import Method
 
 FUSIONS: dict[str, Callable[..., Fused]] = {
     "majority-vote": majority_vote,
@@ -38,6 +40,19 @@ class Fusion:
     options: dict[str, Any]
     seed: int
 
+    @classmethod
+    def parse(cls, name: str, given: Mapping[str, Any], seed: int) -> Fusion:
+        """By its name, with some options given; what is not known, or of another kind, is an error of one line."""
+        if name not in FUSIONS:
+            raise ValueError(f"there is no fusion {name!r}: choose from {', '.join(FUSIONS)}")
+        parameters = inspect.signature(FUSIONS[name]).parameters
+        options = {key: parameter.default for key, parameter in parameters.items() if key not in NO_OPTIONS}
+        for key, value in given.items():
+            if key not in options:
+                raise ValueError(f"{name} has no option {key!r}: it has {', '.join(options)}")
+            _check_kind(key, value, options[key])
+        return cls(name, {**options, **given}, seed)
+
     def __call__(self, annotations: Annotations) -> Fused:
         """One answer from many."""
         function = FUSIONS[self.name]
@@ -45,31 +60,16 @@ class Fusion:
         return function(annotations, **self.options, **seed)
 
 
-def parse_fusion(name: str, given: Mapping[str, Any], seed: int, training: bool) -> tuple[Fusion, Method]:
-    """A fusion, and the method that trains a network on it; each takes the options that it knows.
+def parse_training(name: str, given: Mapping[str, Any], seed: int) -> tuple[Fusion, Method]:
+    """A fusion, and the method that trains a network on it; each takes the options that it knows."""
+    from truelabel.methods import get_method
 
-    Args:
-        name: in :data:`FUSIONS`.
-        given: options by name.
-        seed: of what the fusion draws.
-        training: whether a network is trained; options of the training are unknown if not.
-    """
-    if name not in FUSIONS:
-        raise ValueError(f"there is no fusion {name!r}: choose from {', '.join(FUSIONS)}")
-    method, parameters = get_method(name), inspect.signature(FUSIONS[name]).parameters
-    options = {key: parameter.default for key, parameter in parameters.items() if key not in NO_OPTIONS}
-    beyond = [key for key in method.options() if key not in options]
-    for key, value in given.items():
-        if key in beyond and not training:
-            raise ValueError(f"option {key!r} of {name} is for training: name the inputs with --data")
-        if key not in options and key not in beyond:
-            more = f"{', '.join(options)}, and with --data {', '.join(beyond)}"
-            raise ValueError(f"{name} has no option {key!r}: it has {more}")
-        if key in options:
-            options[key] = _checked(key, value, options[key])
-    chosen = {**options, **given}
-    recipe = method.with_options(**{key: chosen[key] for key in method.options() if key in chosen})
-    return Fusion(name, options, seed), recipe
+    fusion = Fusion.parse(name, {}, seed)
+    method = get_method(name)
+    beyond = [key for key in method.options() if key not in fusion.options]
+    fusion = Fusion.parse(name, {key: value for key, value in given.items() if key not in beyond}, seed)
+    chosen = {**fusion.options, **given}
+    return fusion, method.with_options(**{key: chosen[key] for key in method.options() if key in chosen})
 
 
 def settled(method: Method, fused: Fused) -> Method:
@@ -86,11 +86,10 @@ def settled(method: Method, fused: Fused) -> Method:
     return same
 
 
-def _checked(name: str, value: Any, default: Any) -> Any:
-    """A value of the kind of the default; what it may be beyond that, the fusion knows."""
+def _check_kind(name: str, value: Any, default: Any) -> None:
+    """Meet what is no number where one is wanted; what it may be beyond that, the fusion knows."""
     if isinstance(default, str):
-        return value
-    kind = "whole number" if isinstance(default, int) else "number"
-    if isinstance(value, bool) or not isinstance(value, int if isinstance(default, int) else int | float):
-        raise ValueError(f"option {name} must be a {kind}, got {value!r}")
-    return value
+        return
+    whole = isinstance(default, int)
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise ValueError(f"option {name} must be a {'whole number' if whole else 'number'}, got {value!r}")

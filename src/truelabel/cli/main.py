@@ -39,9 +39,7 @@ def as_options(message: str) -> str:
     """Arguments of the library in a message, as options of the command line."""
     message = re.sub(r"\bcolumns=", "--features", message).replace("size=(H, W)", "--size HxW")
     message = message.replace("use majority_vote", "use --method majority-vote")
-    message = message.replace(
-        "raise max_iterations or tolerance", "raise them with --option max_iterations= or tolerance="
-    )
+    message = message.replace("raise max_iterations or tolerance", "raise --option max_iterations= or tolerance=")
     return re.sub(r"\b(example|annotator|label|classes|drop|size|network|device)=(?!\S)", r"--\1", message)
 
 

@@ -13,13 +13,11 @@ import pytest
 
 import truelabel
 from truelabel import Annotations
-from truelabel.cli import fuse, fusion_folder
+from truelabel.cli import fusion_folder
 from truelabel.cli.fusions import FUSIONS
 from truelabel.frames import Table
 from truelabel.fusion import dawid_skene, glad, mace, majority_vote, one_coin
 from truelabel.fusion.fused import SMOOTHING
-from truelabel.methods import METHODS
-from truelabel.methods.fused import FusionMethod
 from truelabel.metrics import annotator_skill, confusion_interval, fleiss_kappa, krippendorff_alpha, skill_interval
 from truelabel.training.files import read_tensors
 
@@ -53,11 +51,6 @@ def torn(tmp_path: Path) -> Path:
     points = [f"{n},{n % 7},{n % 3}" for n in reversed(range(45))]
     (folder / "x.csv").write_text("\n".join(["task,east,north", *points]))
     return folder
-
-
-def test_the_names_are_those_of_the_methods_and_in_the_help() -> None:
-    assert list(FUSIONS) == [name for name, method in METHODS.items() if isinstance(method, FusionMethod)]
-    assert all(f"{name}: " in fuse.METHOD_HELP for name in FUSIONS)
 
 
 @pytest.mark.parametrize("file_format", fusion_folder.FORMATS)
@@ -223,75 +216,6 @@ def test_a_fusion_cut_short_says_so(cli: Cli, shelf: Path, tmp_path: Path) -> No
     assert errors.endswith(": raise --option max_iterations= or tolerance=\n")
     assert "not converged after 2 iterations" in printed
     assert noted(tmp_path / "fused")["converged"] is False
-
-
-def test_a_huge_table_of_confusion_is_not_written(
-    cli: Cli, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fusion_folder, "MOST_CELLS", 11)
-    code, printed, errors = cli("fuse", shelf / "labels.csv", "--out", tmp_path / "fused")
-    assert (code, errors) == (0, "")
-    assert "No table of confusion: it would have 12 rows" in printed
-    assert sorted(snapshot(tmp_path / "fused")) == ["annotators.csv", "consensus.csv", "fusion.json"]
-
-
-def test_the_same_may_be_written_again_and_another_is_refused(cli: Cli, shelf: Path, tmp_path: Path) -> None:
-    out = tmp_path / "fused"
-    out.mkdir()
-    (out / "mine.txt").write_text("stays")
-    arguments = ("fuse", shelf / "labels.csv", "--out", out)
-    code, first, _ = cli(*arguments)
-    assert code == 0
-    before = snapshot(out)
-    assert "mine.txt" in before
-    assert cli(*arguments) == (0, first, "")
-    # The same labels from another file are the same fusion.
-    assert cli("fuse", shelf / "labels.parquet", "--out", out)[0] == 0
-    for changed, key in (
-        ((*arguments, "--method", "mace"), "method is 'majority-vote', not 'mace'"),
-        ((*arguments, "--seed", 1), "seed is 0, not 1"),
-        ((*arguments, "--option", "ties=lowest"), "options is "),
-        ((*arguments, "--format", "parquet"), "format is 'csv', not 'parquet'"),
-        (("fuse", shelf / "without-e07.csv", "--out", out), "labels is "),
-    ):
-        code, printed, errors = cli(*changed)
-        assert (code, printed) == (1, "")
-        assert errors.startswith(f"error: {out} holds another fusion ({key}")
-        assert errors.endswith("): name another folder with --out, or delete it\n")
-    assert snapshot(out) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("fusion.json", "{", "fusion.json does not describe a fusion: name another folder with --out"),
-        ("fusion.json", "[]", "fusion.json does not describe a fusion: name another folder with --out"),
-        ("consensus.parquet", "", "holds consensus.parquet but no fusion.json that says where it comes from"),
-    ],
-)
-def test_a_folder_with_files_of_unknown_origin_is_refused(
-    name: str, text: str, message: str, cli: Cli, shelf: Path, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text(text)
-    code, _, errors = cli("fuse", shelf / "labels.csv", "--out", tmp_path)
-    assert code == 1
-    assert message in errors
-    assert snapshot(tmp_path) == {name: text.encode()}
-
-
-def test_a_failure_while_writing_leaves_nothing(
-    cli: Cli, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(fusion_folder, "_named", fail)
-    assert cli("fuse", shelf / "labels.csv", "--out", tmp_path / "fused")[0] == 1
-    monkeypatch.undo()
-    monkeypatch.setattr("truelabel.frames.write_table", fail)
-    code, _, errors = cli("fuse", shelf / "labels.csv", "--out", tmp_path / "fused")
-    assert (code, errors) == (1, "error: No space left on device\n")
-    assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
 @pytest.mark.parametrize("name", ["majority-vote", "dawid-skene"])

@@ -98,7 +98,14 @@ def run(key: Key, device: str) -> Key:
     method = get_method(name).with_options(**options)
     if name == "oracle-confusion":
         method = method.with_options(confusion=truth)
-    config = TrainingConfig(epochs=key["epochs"], batch_size=256, precision=key["precision"])
+    rate = 1e-3
+    config = TrainingConfig(
+        epochs=key["epochs"],
+        batch_size=256,
+        learning_rate=rate,
+        noise_learning_rate=rate,
+        precision=key["precision"],
+    )
     job = Job(data.inputs, said, network, config, key["seed"], evaluate=evaluate, capture=where.type == "cuda")
     began = time.perf_counter()
     learned = learn(method, job, engine)

@@ -153,7 +153,9 @@ def show(title: str, times: dict[str, float], beside: str) -> None:
 
 def verdict(times: dict[str, float]) -> None:
     ratio = times[f"R = {MANY:,}"] / times[f"R = {FEW:,}"]
-    print(f"  R = {MANY:,} costs {ratio:.2f} times R = {FEW:,} ({'within' if ratio <= TARGET else 'MISSES'} {TARGET:g})")
+    print(
+        f"  R = {MANY:,} costs {ratio:.2f} times R = {FEW:,} ({'within' if ratio <= TARGET else 'MISSES'} {TARGET:g})"
+    )
 
 
 def main() -> None:

@@ -79,9 +79,7 @@ def test_traces_and_columns_are_those_of_the_matrices(cells: Cells) -> None:
 @named
 def test_a_matrix_for_every_slot_is_the_same_as_naming_it(cells: Cells) -> None:
     raw, labels = some_numbers(cells, 6).requires_grad_(), torch.randint(CLASSES, (2, 3))
-    named, own = (
-        cells.log_columns(cells.parts(raw), which, labels) for which in (torch.arange(6).view(2, 3), None)
-    )
+    named, own = (cells.log_columns(cells.parts(raw), which, labels) for which in (torch.arange(6).view(2, 3), None))
     torch.testing.assert_close(own, named)
     weight = torch.randn_like(own)
     torch.testing.assert_close(*(torch.autograd.grad((weight * v).sum(), raw)[0] for v in (own, named)))

@@ -137,8 +137,7 @@ class AnnotatorConfusion(NoiseModel):
         yield self.rho
         if self.group is not None:
             yield self.group
-        if self.shift is not None:
-            yield from self.shift.parameters()
+        # Not the shift, a layer like any other: at the rate of free numbers it runs away from what is true.
 
     def noise_reach(self) -> float:
         return REACH

@@ -55,6 +55,7 @@ def test_one_matrix_for_all_is_not_enough(crowded: Score) -> None:
 def test_the_true_matrices_help_as_much(crowded: Score, confusions: NDArray[np.float64]) -> None:
     oracle, confusion = crowded(ORACLE.with_options(confusion=confusions), 1)
     assert oracle > crowded(get_method("cross-entropy"), 1)[0] + 0.03
+    assert confusion is not None
     np.testing.assert_allclose(confusion, confusions, atol=1e-6)
 
 

@@ -55,7 +55,8 @@ def m_step(matrix: NDArray[np.int64], q: Floats) -> Floats:
             if j >= 0:
                 for k in range(CLASSES):
                     counts[r, k, j] += q[n, k]
-    return counts / counts.sum(-1, keepdims=True)
+    confusion: Floats = counts / counts.sum(-1, keepdims=True)
+    return confusion
 
 
 def e_step(matrix: NDArray[np.int64], prior: Floats, confusion: Floats) -> Floats:
@@ -118,9 +119,9 @@ def test_rounds(method: EMMethod, slow: Slow, monkeypatch: pytest.MonkeyPatch) -
     learned = learn(method.with_options(rounds=3), a_job(matrix), CPU)
     targets, confusion = shares(matrix), np.empty(0)
     labelled = np.flatnonzero((matrix >= 0).any(1))
-    for answer, (_, _, _, annotations, soft) in zip(answers, seen, strict=True):
-        assert annotations.example.tolist() == labelled.tolist(), "what nobody labelled has nothing to learn from"
-        assert annotations.annotators.tolist() == [0]
+    for answer, (_, _, _, said, soft) in zip(answers, seen, strict=True):
+        assert said.example.tolist() == labelled.tolist(), "what nobody labelled has nothing to learn from"
+        assert len(said.annotators) == 1
         np.testing.assert_allclose(soft, targets[labelled], rtol=1e-6)
         targets, confusion = slow(matrix, answer, targets)
     assert [stage for stage, *_ in seen] == ["1-round", "2-round", "3-round"]

@@ -120,7 +120,7 @@ def test_the_penalty_makes_traces_smaller_and_leaves_the_absent_alone(annotators
     assert moved.nonzero().flatten().tolist() == [1, 3]
     before = [matrix.trace() for matrix in matrices_of(model)]
     with torch.no_grad():
-        model.rho -= 10 * gradient
+        model.rho.sub_(10 * gradient)
     after = [matrix.trace() for matrix in matrices_of(model)]
     for r in range(annotators):
         assert (after[r] < before[r]) if r in (1, 3) else (after[r] == before[r])
@@ -169,7 +169,7 @@ def test_every_annotator_starts_with_the_same_diagonal(classes: int, shrinkage: 
 
 def test_the_prior_counts_everybody_once_an_epoch() -> None:
     precision, batch = 1.7, 3
-    _, labels, who = some_labels()
+    *_, who = some_labels()
     workload = torch.bincount(who[who >= 0], minlength=ANNOTATORS)
     model = a_model(trace=0.0, shrinkage=precision, workload=workload)
     features = torch.randn(N, FEATURES, dtype=torch.double)

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from truelabel.noise.model import NoiseModel
 from truelabel.types import Categorical, Likelihood, Prediction
 
-
 FEWEST = 3
 """Annotators from whom weights can be learned: of two, each is judged by the other alone, whatever its weight."""
 

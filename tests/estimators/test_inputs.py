@@ -194,7 +194,7 @@ def test_bad_input_is_told_in_one_line(X: Any, y: Any, parameters: Settings, mes
 
 
 def test_an_unknown_option_is_told_in_one_line() -> None:
-    with pytest.raises(ValueError, match="majority-vote has no option 'nope': it has ties"):
+    with pytest.raises(ValueError, match="majority-vote has no option 'nope': it has base, soft, ties"):
         get_method("majority-vote").with_options(nope=1)
 
 

@@ -3,11 +3,12 @@
     python benchmarks/mnist_annotators.py --out results/mnist_annotators.jsonl [--epochs 60] [--workers 14]
     python benchmarks/mnist_annotators.py --out results/mnist_annotators.jsonl --plot docs/images
 
-Needs MNIST under the data root. As in the paper: its network, Adam 1e-3, trace weight 0.01, a tenth of the training
-images held out with their noisy labels; five pairwise flippers or five hammer-spammers with skills p + N(0, 0.01); all
-label every image, or one, drawn at random, labels each. Unlike it: batch 256 and 60 epochs instead of 50 and 200.
-Flippers' targets are redrawn until the mean confusion is dominated by its diagonal, column by column; at p = 0.2 that
-is impossible. "broken" flippers are redrawn until it is not. All methods of a column get the same labels.
+Needs MNIST under the data root. As in the paper: its network, Adam 1e-3 (for the matrices too), no prior on them, trace
+weight 0.01, a tenth of the training images held out with their noisy labels; five pairwise flippers or five
+hammer-spammers with skills p + N(0, 0.01); all label every image, or one, drawn at random, labels each. Unlike it:
+batch 256 and 60 epochs instead of 50 and 200. Flippers' targets are redrawn until the mean confusion is dominated by
+its diagonal, column by column; at p = 0.2, and for "broken" flippers, until it is not. All methods of a column get the
+same labels.
 
 A record has accuracy on the true test labels and confusion error in every epoch, and of the epoch that the held-out
 noisy labels choose ("chosen") and the last. The methods that fuse first train on the majority vote, as in the paper.
@@ -37,8 +38,8 @@ from truelabel.training import Engine, Job, TrainingConfig, clean_probs
 
 # What is shown -> method, its options, network-epochs of a training of one epoch.
 METHODS: dict[str, tuple[str, dict[str, Any], float]] = {
-    "annotator confusion": ("annotator-confusion", {}, 1.2),
-    "without trace": ("annotator-confusion", {"trace": 0.0}, 1.2),
+    "annotator confusion": ("annotator-confusion", {"shrinkage": 0.0}, 1.2),
+    "without trace": ("annotator-confusion", {"trace": 0.0, "shrinkage": 0.0}, 1.2),
     "oracle": ("oracle-confusion", {}, 1.2),
     "generalized EM": ("generalized-em", {}, 1.0),
     "MBEM": ("mbem", {}, 1.0),

@@ -323,11 +323,11 @@ def test_an_impossible_label_of_known_matrices_stays_finite() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"trace": -0.1}, "^trace must not be negative, got -0.1$"),
-        ({"trace": math.nan}, "^trace must not be negative, got nan$"),
-        ({"shrinkage": -1.0}, "^shrinkage must not be negative, got -1.0$"),
-        ({"rank": 0}, "^rank must be a whole number of at least 1, or None, got 0$"),
-        ({"rank": 1.5}, "^rank must be a whole number of at least 1, or None, got 1.5$"),
+        ({"trace": -0.1}, "^trace must be a number of at least 0, got -0.1$"),
+        ({"trace": math.nan}, "^trace must be a number of at least 0, got nan$"),
+        ({"shrinkage": -1.0}, "^shrinkage must be a number of at least 0, got -1.0$"),
+        ({"rank": 0}, "^rank must be a whole number of at least 1, got 0$"),
+        ({"rank": 1.5}, "^rank must be a whole number of at least 1, got 1.5$"),
         ({"by_input": 1}, "^by_input must be true or false, got 1$"),
         ({"annotators": 0}, "^annotators must be at least 1, got 0$"),
         ({"start": 1.0}, "^start must lie between 0 and 1, got 1.0$"),
@@ -343,7 +343,7 @@ def test_senseless_options_are_refused(options: dict[str, Any], message: str) ->
 @pytest.mark.parametrize(
     ("confusion", "message"),
     [
-        (torch.eye(CLASSES), r"^confusion must be \(R, 4, 4\), got \(4, 4\)$"),
+        (torch.eye(CLASSES), r"^confusion must be \(annotators, 4, 4\), got \(4, 4\)$"),
         (torch.ones(2, CLASSES, CLASSES), "^the rows of confusion must be probabilities that sum to one$"),
         (torch.full((2, CLASSES, CLASSES), math.nan), "^the rows of confusion must be probabilities"),
     ],

@@ -295,12 +295,14 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return learned.confusion.double().numpy()
         with torch.no_grad():
             own = learned.learner.annotator_confusion()
-        if own is None:
-            return confusion_from_posterior(annotations, posterior)
-        matrices: Probabilities = own.double().cpu().numpy()
-        matrices /= matrices.sum(-1, keepdims=True)
-        _warn_of_undominated(matrices, annotations)
-        return np.broadcast_to(matrices, (len(annotations.annotators), *matrices.shape[1:])).copy()
+        if own is not None:
+            matrices: Probabilities = own.double().cpu().numpy()
+            matrices /= matrices.sum(-1, keepdims=True)
+            _warn_of_undominated(matrices, annotations)
+            if len(matrices) == len(annotations.annotators):
+                return matrices
+        # No matrices, or one for all, which tells nobody apart.
+        return confusion_from_posterior(annotations, posterior)
 
     def _posterior(self, inputs: NDArray[Any]) -> Probabilities:
         learner = self.learner_
@@ -330,7 +332,7 @@ def _warn_of_undominated(confusion: Probabilities, annotations: Annotations) -> 
         names = ", ".join(map(str, classes[:10])) + (", …" if len(classes) > 10 else "")
         warnings.warn(
             f"the mean confusion matrix is not diagonally dominant for classes {names}: their confusion may not be "
-            "identified; check some of their labels by hand, or add annotators who know them",
+            "identified; check some of their labels by hand, add annotators who know them, or lower trace",
             UserWarning,
             stacklevel=4,
         )

@@ -26,7 +26,8 @@ class AnnotatorConfusionMethod(Method):
     Attributes:
         trace: λ, weight of the mean trace over the labels given.
         rank: of low-rank matrices; full up to ten million cells by default, then 4.
-        shrinkage: precision of a prior that draws every annotator to the group; 0 for none.
+        shrinkage: precision of a prior that draws every annotator to the group; 0, as in the paper, for none. It fades
+            with the number of labels.
         by_input: let the input change the matrices.
     """
 
@@ -35,10 +36,11 @@ class AnnotatorConfusionMethod(Method):
     paper = "Tanno 2019"
     tasks = ("classification", "segmentation")
     grid: ClassVar[Mapping[str, tuple[float, ...]]] = {"trace": (0.1, 0.01, 0.001)}
+    search_score = "likelihood"
 
     trace: float = 0.01
     rank: int | None = None
-    shrinkage: float = 0.0
+    shrinkage: float = 0.1
     by_input: bool = False
 
     def __post_init__(self) -> None:

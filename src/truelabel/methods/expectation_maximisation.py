@@ -10,12 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from truelabel.checks import check_whole
 from truelabel.fusion import confusion_from_posterior, majority_vote, posterior_given
 from truelabel.fusion.kernels import Array
 from truelabel.learners import Learner
 from truelabel.methods.cross_entropy import plain_classifier
 from truelabel.methods.fused import consensus_of
-from truelabel.methods.method import Learned, Method, check_whole
+from truelabel.methods.method import Learned, Method
 from truelabel.training import Blueprint, Run
 
 Prior = Literal["even", "counted"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from truelabel.annotations import Annotations
-from truelabel.fusion import Fused
+from truelabel.checks import check_flag
+from truelabel.fusion import Fused, confusion_from_posterior
 from truelabel.learners import Learner
 from truelabel.methods.method import Learned, Method
 from truelabel.methods.one_stage import ONE_STAGE, check_base
@@ -27,13 +29,15 @@ class FusionMethod(Method):
         soft: learn the posterior of the fusion as a soft target, instead of its most probable class.
     """
 
+    judges: ClassVar[bool] = True
+    """Whether the fusion itself judges annotators; a mere vote knows them less well than what has learned from it."""
+
     base: str = "cross-entropy"
     soft: bool = False
 
     def __post_init__(self) -> None:
         check_base(self.base)
-        if not isinstance(self.soft, bool):
-            raise ValueError(f"soft must be true or false, got {self.soft!r}")
+        check_flag("soft", self.soft)
 
     @abstractmethod
     def fuse(self, annotations: Annotations, seed: int) -> Fused:
@@ -45,15 +49,17 @@ class FusionMethod(Method):
     def learn(self, run: Run) -> Learned:
         def fuse() -> dict[str, Tensor]:
             fused = self.fuse(run.annotations, run.job.seed)
-            # A mere vote knows annotators less well than the network that has learned from it.
-            names = ["labels", "posterior"] + ["confusion"] * (fused.evidence is not None)
-            return {name: torch.from_numpy(getattr(fused, name)) for name in names}
+            return {name: torch.from_numpy(getattr(fused, name)) for name in ("labels", "posterior", "confusion")}
 
         fused = run.once("fused", fuse)
         consensus = consensus_of(run.annotations, fused["labels"])
         soft = fused["posterior"][consensus.example].float() if self.soft else None
         fitted = run.fit("main", run.build("main", self.learner), annotations=consensus, soft=soft)
-        return Learned(fitted.peers[0], fitted.history, confusion=fused.get("confusion"))
+        confusion = fused["confusion"]
+        if not self.judges:
+            posterior = run.posterior(fitted.peers[0]).double().numpy()
+            confusion = torch.from_numpy(confusion_from_posterior(run.annotations, posterior))
+        return Learned(fitted.peers[0], fitted.history, confusion=confusion)
 
 
 def consensus_of(annotations: Annotations, labels: Tensor) -> Annotations:

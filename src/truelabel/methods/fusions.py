@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truelabel.annotations import Annotations
+from truelabel.checks import check_amount, check_whole
 from truelabel.fusion import Fused, dawid_skene, glad, mace, one_coin
 from truelabel.methods.fused import FusionMethod
-from truelabel.methods.method import check_whole
-
-
-def _check_smoothing(smoothing: float) -> None:
-    if not smoothing >= 0:
-        raise ValueError(f"smoothing must not be negative, got {smoothing!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +26,7 @@ class DawidSkene(FusionMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_smoothing(self.smoothing)
+        check_amount("smoothing", self.smoothing)
 
     def fuse(self, annotations: Annotations, seed: int) -> Fused:
         return dawid_skene(annotations, smoothing=self.smoothing)
@@ -47,13 +42,13 @@ class OneCoin(FusionMethod):
 
     name = "one-coin"
     summary = "labels fused with one skill for each annotator, then cross entropy"
-    paper = "Zhang 2014"
+    paper = "Li & Yu 2014"
 
     smoothing: float = 0.01
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_smoothing(self.smoothing)
+        check_amount("smoothing", self.smoothing)
 
     def fuse(self, annotations: Annotations, seed: int) -> Fused:
         return one_coin(annotations, smoothing=self.smoothing)

@@ -22,6 +22,7 @@ class MajorityVote(FusionMethod):
     name = "majority-vote"
     summary = "the class that most annotators named, then cross entropy"
     paper = "baseline"
+    judges = False
 
     ties: Ties = "random"
 

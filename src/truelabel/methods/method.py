@@ -8,7 +8,6 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -86,12 +85,6 @@ class Method(ABC):
                 there = f"it has {', '.join(known)}" if known else "it has none"
                 raise ValueError(f"{self.name} has no option {name!r}: {there}")
         return replace(self, **options)
-
-
-def check_whole(name: str, value: object, least: int = 1) -> None:
-    """Raise a one-line ValueError if an option is no whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def learn(method: Method, job: Job, engine: Engine | None = None) -> Learned:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from truelabel.checks import check_whole
 from truelabel.learners import Classifier, Learner
 from truelabel.losses import CrossEntropy
-from truelabel.methods.method import Learned, Method, check_whole
+from truelabel.methods.method import Learned, Method
 from truelabel.noise import DoctorHeads
 from truelabel.noise.doctor_heads import FEWEST
 from truelabel.training import Blueprint, Run

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from truelabel.checks import check_amount, check_flag, check_whole
 from truelabel.noise.confusion_cells import Cells, FullCells, LowRankCells, SaidByAnnotators, over_units
 from truelabel.noise.model import NoiseModel
 from truelabel.types import Prediction
@@ -21,7 +22,7 @@ MOST_CELLS = 10_000_000
 DEFAULT_RANK = 4
 """At most; so much less for few classes that a matrix has at most about half its numbers."""
 
-REACH = 10.0
+REACH = 30.0
 """How far a free number should be able to travel in a training: from a diagonal of 0.956 to any matrix of use."""
 
 
@@ -185,7 +186,7 @@ class FixedConfusion(NoiseModel):
     def __init__(self, features: int, classes: int, confusion: Tensor) -> None:
         super().__init__()
         if confusion.dim() != 3 or confusion.shape[1:] != (classes, classes):
-            raise ValueError(f"confusion must be (R, {classes}, {classes}), got {tuple(confusion.shape)}")
+            raise ValueError(f"confusion must be (annotators, {classes}, {classes}), got {tuple(confusion.shape)}")
         if not bool((confusion >= 0).all()) or not bool(((confusion.sum(-1) - 1).abs() <= 1e-4).all()):
             raise ValueError("the rows of confusion must be probabilities that sum to one")
         self.head = nn.Linear(features, classes)
@@ -236,10 +237,8 @@ def default_rank(classes: int) -> int | None:
 
 def check_options(*, trace: float, rank: int | None, shrinkage: float, by_input: bool) -> None:
     """Raise a one-line ValueError if these make no sense."""
-    for name, value in (("trace", trace), ("shrinkage", shrinkage)):
-        if not value >= 0:
-            raise ValueError(f"{name} must not be negative, got {value!r}")
-    if rank is not None and (rank != int(rank) or rank < 1):
-        raise ValueError(f"rank must be a whole number of at least 1, or None, got {rank!r}")
-    if not isinstance(by_input, bool):
-        raise ValueError(f"by_input must be true or false, got {by_input!r}")
+    check_amount("trace", trace)
+    check_amount("shrinkage", shrinkage)
+    if rank is not None:
+        check_whole("rank", rank)
+    check_flag("by_input", by_input)

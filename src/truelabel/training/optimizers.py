@@ -11,7 +11,7 @@ from torch import Tensor
 from truelabel.learners import Learner
 from truelabel.training.config import TrainingConfig
 
-MOST_TIMES_FASTER = 30.0
+MOST_TIMES_FASTER = 100.0
 """How much faster than the network noise parameters may learn unless told."""
 
 
@@ -51,8 +51,8 @@ def noise_rate(config: TrainingConfig, reach: float | None, steps: int) -> float
     """The learning rate of noise parameters: as set, or such that ``steps`` steps can travel ``reach``.
 
     Adaptive optimisers move a number by about the rate a step. In a short training, confusion matrices would not get
-    from where they start to where they belong at the rate of the network. It is never less than that, and at most
-    thirty times as much.
+    from where they start to where they belong at the rate of the network, before that has learned the labels by heart.
+    It is never less than that, and at most a hundred times as much.
 
     Example:
         >>> noise_rate(TrainingConfig(learning_rate=1e-3), reach=10.0, steps=1000)

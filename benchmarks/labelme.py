@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from truelabel import Annotations, TrueLabelClassifier
@@ -33,7 +34,7 @@ def network(shape: tuple[int, ...]) -> nn.Module:
     return nn.Sequential(nn.Linear(shape[0], 128), nn.ReLU(), nn.Dropout(0.5))
 
 
-def gold(folder: Path, split: str) -> np.ndarray:
+def gold(folder: Path, split: str) -> NDArray[np.int64]:
     with (folder / f"gold_{split}.csv").open() as file:
         return np.array([int(row["label"]) for row in csv.DictReader(file)])
 
@@ -57,7 +58,7 @@ def main() -> None:
     truly = np.bincount(said.annotator, weights=right) / said.workload
     print(f"{said}; {right.mean():.1%} of the labels are right; {busy.sum()} annotators gave {LEAST} or more")
     for name in told.methods:
-        scores, correlations, levels = [], [], []
+        scores, correlations, levels, covered = [], [], [], []
         began = time.perf_counter()
         for seed in range(told.seeds):
             method = get_method(name).with_options(**json.loads(told.options))
@@ -76,11 +77,14 @@ def main() -> None:
             skill = classifier.annotator_skill_
             correlations.append(np.corrcoef(skill[busy], truly[busy])[0, 1])
             levels.append(skill[busy].mean())
+            low, high = classifier.annotator_skill_interval_[busy].T
+            covered.append(((low <= truly[busy]) & (truly[busy] <= high)).mean())
         seconds = (time.perf_counter() - began) / told.seeds
         print(
             f"{name:22} accuracy {np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f} %, skills correlate "
             f"{np.mean(correlations):.3f} ± {np.std(correlations, ddof=1):.3f}, mean skill {np.mean(levels):.2f} "
-            f"(truly {truly[busy].mean():.2f}), {seconds:.1f} s a fit"
+            f"(truly {truly[busy].mean():.2f}), {np.mean(covered):.0%} of the intervals hold the truth, "
+            f"{seconds:.1f} s a fit"
         )
 
 

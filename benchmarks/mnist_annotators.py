@@ -98,7 +98,14 @@ def run(key: Key, device: str) -> Key:
     method = get_method(name).with_options(**options)
     if name == "oracle-confusion":
         method = method.with_options(confusion=truth)
-    config = TrainingConfig(epochs=key["epochs"], batch_size=256, precision=key["precision"])
+    rate = 1e-3
+    config = TrainingConfig(
+        epochs=key["epochs"],
+        batch_size=256,
+        learning_rate=rate,
+        noise_learning_rate=rate,
+        precision=key["precision"],
+    )
     job = Job(data.inputs, said, network, config, key["seed"], evaluate=evaluate, capture=where.type == "cuda")
     began = time.perf_counter()
     learned = learn(method, job, engine)
@@ -144,34 +151,40 @@ def show(line: Key) -> str:
 
 def plot(lines: list[Key], folder: Path) -> None:
     """Accuracy and confusion error of the last epoch against the mean skill, as in the paper's figures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for group in ("flippers", "hammer-spammers"):
+        columns = {f"{group}, five labels an image": (group, True), f"{group}, one label an image": (group, False)}
+        draw(lines, columns, list(METHODS), folder / f"mnist_{group}.png")
+    columns = {f"{group}, one label an image": (group, False) for group in ("flippers", "hammer-spammers")}
+    draw(lines, columns, ["annotator confusion", "without trace"], folder / "mnist_trace.png")
+
+
+def draw(lines: list[Key], columns: dict[str, tuple[str, bool]], methods: list[str], path: Path) -> None:
+    """One column of pictures for each group and kind of labels, a line for each method."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for group in ("flippers", "hammer-spammers"):
-        figure, axes = plt.subplots(2, 2, figsize=(11, 7.5), sharex=True, layout="constrained")
-        for column, dense in enumerate((True, False)):
-            for name in METHODS:
-                chosen = [r for r in lines if r["group"] == group and r["dense"] == dense and r["method"] == name]
-                if not chosen:
-                    continue
-                levels = sorted({r["level"] for r in chosen})
-                for row, score in ((0, "accuracy_last"), (1, "error_last")):
-                    values = [[r[score] for r in chosen if r["level"] == p and score in r] for p in levels]
-                    if all(values):
-                        means = [100 * float(np.mean(v)) for v in values]
-                        style = {"lw": 2.5, "zorder": 3} if name == "annotator confusion" else {"lw": 1.2}
-                        axes[row][column].plot(levels, means, marker="o", ms=4, label=name, **style)
-            axes[0][column].set_title(f"{group}, " + ("five labels an image" if dense else "one label an image"))
-            axes[0][column].set_ylabel("test accuracy, %")
-            axes[1][column].set_ylabel("confusion error, 1e-2")
-            axes[1][column].set_xlabel("mean skill p")
-            for row in (0, 1):
-                axes[row][column].grid(alpha=0.3)
-        axes[0][1].legend(fontsize=8, loc="lower right")
-        figure.savefig(folder / f"mnist_{group}.png", dpi=110)
+    figure, axes = plt.subplots(2, len(columns), figsize=(11, 7.5), sharex=True, layout="constrained")
+    for column, (title, (group, dense)) in enumerate(columns.items()):
+        for number, name in enumerate(methods):
+            chosen = [r for r in lines if (r["group"], r["dense"], r["method"], r["seed"]) == (group, dense, name, 0)]
+            chosen.sort(key=lambda r: r["level"])
+            for row, score in ((0, "accuracy_last"), (1, "error_last")):
+                points = [(r["level"], 100 * r[score]) for r in chosen if r.get(score, 0) > 0]
+                style = {"lw": 2.5, "zorder": 3} if number == 0 else {"lw": 1.2}
+                if points:
+                    axes[row][column].plot(*zip(*points, strict=True), marker="o", ms=4, label=name, **style)
+        axes[0][column].set_title(title)
+        axes[0][column].set_ylabel("test accuracy, %")
+        axes[1][column].set_ylabel("confusion error, 1e-2")
+        axes[1][column].set_yscale("log")
+        axes[1][column].set_xlabel("mean skill p")
+        for row in (0, 1):
+            axes[row][column].grid(alpha=0.3)
+    axes[0][-1].legend(fontsize=8, loc="lower right")
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_some() -> None:
-    assert {path.name for path in EXAMPLES} >= {"moons.py", "noisy_digits.py", "own_loop.py"}
+    assert {path.name for path in EXAMPLES} >= {"many_annotators.py", "moons.py", "noisy_digits.py", "own_loop.py"}
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)

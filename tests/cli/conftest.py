@@ -134,3 +134,6 @@ def _bad_files(folder: Path, features: Columns, long: Columns) -> None:
     silent[:, 2] = -1
     np.save(folder / "silent.npy", silent)
     np.save(folder / "short.npy", said()[:50])
+    np.save(folder / "masks.npy", np.zeros((4, 2, 3, 3), np.int64))
+    np.save(folder / "nothing.npy", np.full((5, 2), -1))
+    (folder / "mute.csv").write_text("task,worker,label\n1,ann,\n2,bob,\n")

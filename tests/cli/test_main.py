@@ -27,7 +27,7 @@ def seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["fuse", "--help"]], ids=" ".join)
 def test_help_answers_at_once(arguments: list[str]) -> None:
     before = seconds()
     done = process(*arguments)
@@ -119,3 +119,4 @@ def test_arguments_become_options() -> None:
     assert as_options("leave it out with drop= or name columns=") == "leave it out with --drop or name --features"
     assert as_options("pass size=(H, W)") == "pass --size HxW"
     assert as_options("label=3 is odd") == "label=3 is odd"
+    assert as_options("worse than it got: use majority_vote") == "worse than it got: use --method majority-vote"

@@ -62,3 +62,38 @@ def accuracy() -> Callable[[Method, int], float]:
         return float((answer == truth[300:]).mean())
 
     return measure
+
+
+@pytest.fixture(scope="session")
+def confusions() -> NDArray[np.float64]:
+    """Five annotators of four classes, the last an adversary; the diagonal dominates their mean: (5, 4, 4)."""
+    eye = np.eye(4)
+    shares = ((0.9, 2), (0.5, 1), (0.5, 1), (0.5, 1), (0.0, 3))
+    return np.stack([right * eye + (1 - right) * np.roll(eye, shift, 1) for right, shift in shares])
+
+
+@pytest.fixture(scope="session")
+def crowded(confusions: NDArray[np.float64]) -> Callable[[Method, int], tuple[float, NDArray[np.float64] | None]]:
+    """Accuracy on 1,000 points of four blobs, and the confusion found, by labels an example; each is trained once.
+
+    It learns from 1,200 labels of five annotators, one to five an example.
+    """
+
+    @cache
+    def measure(method: Method, each: int) -> tuple[float, NDArray[np.float64] | None]:
+        rng = np.random.default_rng(0)
+        n = 1200 // each
+        truth = rng.integers(0, 4, n + 1000)
+        inputs = (4 * np.eye(4, 5)[truth] + rng.normal(size=(n + 1000, 5))).astype(np.float32)
+        draw = rng.random((n, 5, 1))
+        said = (confusions.cumsum(-1).swapaxes(0, 1)[truth[:n]] < draw).sum(-1)
+        absent = rng.permuted(np.tile(np.arange(5), (n, 1)), axis=1) >= each
+        annotations = Annotations.from_matrix(np.where(absent, -1, said), classes=4)
+        config = TrainingConfig(epochs=20 * each, batch_size=100, learning_rate=0.005, select="last", validation=0.0)
+        learned = learn(method, Job(inputs[:n], annotations, "mlp:32", config, seed=0), Engine(device="cpu"))
+        answer = clean_probs(learned.learner, torch.from_numpy(inputs[n:])).argmax(-1).numpy()
+        found = learned.learner.annotator_confusion() if learned.confusion is None else learned.confusion
+        confusion = None if found is None else found.detach().double().numpy()
+        return float((answer == truth[n:]).mean()), confusion
+
+    return measure

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from truelabel import Annotations
 from truelabel.learners import Learner
 from truelabel.methods import Method, get_method, learn
 from truelabel.methods.one_stage import ONE_STAGE
+from truelabel.metrics import confusion_error
 from truelabel.selection import CoTeaching, Disagreement, SelfPaced
 from truelabel.training import Engine, Fitted, History, Job, Run, TrainingConfig, clean_probs
 
@@ -107,6 +110,16 @@ def test_logistic_normal_learners_teach_each_other(seed: int) -> None:
     learned = learn(method, Job(inputs, Annotations.from_labels(said), "mlp:32", config, seed), CPU)
     answer = clean_probs(learned.learner, torch.from_numpy(inputs)).argmax(-1).numpy()
     assert (answer == truth).mean() > 0.98
+
+
+def test_learners_that_know_their_annotators_teach_each_other(
+    crowded: Callable[[Method, int], tuple[float, NDArray[np.float64] | None]], confusions: NDArray[np.float64]
+) -> None:
+    method = get_method("co-teaching").with_options(base="annotator-confusion", noise_rate=0.1)
+    accuracy, confusion = crowded(method, 5)
+    assert accuracy > crowded(get_method("majority-vote"), 5)[0] + 0.1
+    assert confusion is not None
+    assert confusion_error(confusion, confusions) < 0.05
 
 
 def test_peers_start_from_different_weights(short: Job) -> None:

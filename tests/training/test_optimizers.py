@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -8,13 +9,14 @@ from torch import Tensor, nn
 
 from truelabel.learners import Learner, ParameterGroups
 from truelabel.training import TrainingConfig
-from truelabel.training.optimizers import build_optimizer, learning_rate_factor, set_learning_rate
+from truelabel.training.optimizers import build_optimizer, learning_rate_factor, noise_rate, set_learning_rate
 from truelabel.types import Batch, Categorical, Prediction, Step
 
 
 class TwoKinds(Learner):
-    def __init__(self) -> None:
+    def __init__(self, reach: float | None = None) -> None:
         super().__init__()
+        self.reach = reach
         self.network = nn.Parameter(torch.ones(3))
         self.noise = nn.Parameter(torch.ones(3))
 
@@ -26,7 +28,7 @@ class TwoKinds(Learner):
         return Prediction(inputs, Categorical(inputs), inputs.new_zeros(()))
 
     def parameter_groups(self) -> ParameterGroups:
-        return ParameterGroups([self.network], [self.noise])
+        return ParameterGroups([self.network], [self.noise], self.reach)
 
 
 def test_noise_has_its_own_rate_and_no_decay() -> None:
@@ -59,3 +61,38 @@ def test_schedules() -> None:
     step = TrainingConfig(epochs=6, schedule="step", step_epochs=(2, 4), step_factor=0.5)
     assert [learning_rate_factor(step, e) for e in range(6)] == [1, 1, 0.5, 0.5, 0.25, 0.25]
     assert learning_rate_factor(TrainingConfig(), 49) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "reach", "steps", "expected"),
+    [
+        ({}, None, 10, 1e-3),
+        ({}, 10.0, 1_000, 1e-2),
+        ({}, 10.0, 500, 2e-2),
+        ({}, 10.0, 20_000, 1e-3),
+        ({}, 10.0, 5, 3e-2),
+        ({"optimizer": "adamw"}, 10.0, 1_000, 1e-2),
+        ({"optimizer": "sgd"}, 10.0, 1_000, 1e-3),
+        ({"noise_learning_rate": 0.5}, 10.0, 1_000, 0.5),
+        ({"noise_learning_rate": 1e-6}, 10.0, 1_000, 1e-6),
+        ({"noise_learning_rate": 0.5, "optimizer": "sgd"}, None, 1_000, 0.5),
+    ],
+    ids=str,
+)
+def test_noise_is_so_fast_that_it_arrives(
+    config: dict[str, Any], reach: float | None, steps: int, expected: float
+) -> None:
+    settings = TrainingConfig(learning_rate=1e-3, **config)
+    assert noise_rate(settings, reach, steps) == pytest.approx(expected)
+    optimizer = build_optimizer(TwoKinds(reach), settings, torch.device("cpu"), steps)
+    assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([1e-3, expected])
+
+
+def test_at_that_rate_a_number_travels_its_reach() -> None:
+    learner, steps = TwoKinds(reach=10.0), 500
+    optimizer = build_optimizer(learner, TrainingConfig(learning_rate=1e-3), torch.device("cpu"), steps)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        learner.noise.sum().backward()
+        optimizer.step()
+    torch.testing.assert_close(learner.noise.detach(), torch.full((3,), 1 - 10.0), atol=0.1, rtol=0)

@@ -8,8 +8,9 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
+from truelabel import Annotations
 from truelabel.methods import METHODS
-from truelabel.training import Job, Run, clean_probs
+from truelabel.training import Blueprint, Job, Run, clean_probs
 
 LEARNER = METHODS["cross-entropy"].learner
 
@@ -73,3 +74,27 @@ def test_clean_probs_do_not_depend_on_the_chunk(job: Job, fabric: Fabric) -> Non
     assert torch.allclose(whole, parts, atol=1e-12)
     assert np.allclose(whole.sum(-1), 1)
     assert whole.dtype == torch.double
+
+
+def test_a_blueprint_knows_how_much_everybody_said(job: Job, fabric: Fabric) -> None:
+    matrix = np.full((120, 3), -1)
+    matrix[:, 0], matrix[:7, 2] = 1, 0
+    many = replace(job, annotations=Annotations.from_matrix(matrix, classes=2))
+    plan = Blueprint.of(many)
+    assert (plan.shape, plan.classes, plan.annotators) == ((2,), 2, 3)
+    assert plan.workload is not None
+    assert plan.workload.tolist() == [120, 0, 7]
+    assert Run(many, fabric).plan.workload is not None
+    consensus = plan.of_one_annotator()
+    assert (consensus.annotators, consensus.workload) == (1, None)
+    assert (consensus.shape, consensus.classes, consensus.network_like) == (plan.shape, plan.classes, job.network)
+
+
+def test_an_annotator_of_masks_said_one_thing_a_mask(job: Job) -> None:
+    masks = np.zeros((4, 2, 5, 6), np.int64)
+    masks[1:, 1] = -1
+    plan = Blueprint.of(
+        replace(job, inputs=np.zeros((4, 1, 5, 6), np.float32), annotations=Annotations.from_masks(masks))
+    )
+    assert plan.workload is not None
+    assert plan.workload.tolist() == [4, 1]

@@ -48,6 +48,7 @@ def demo(
     rows = [
         ["labels as given", _spread([r["given"] for r in repeats]), ""],
         ["majority vote of the labels", _spread([r["vote"] for r in repeats]), ""],
+        ["Dawid–Skene on the labels", _spread([r["dawid_skene"] for r in repeats]), ""],
     ]
     rows += [
         [f"network, {name}", "", _spread([r["methods"][name]["test_accuracy"] for r in repeats])] for name in SHOWN
@@ -74,7 +75,7 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
 
     from truelabel import Annotations, TrueLabelClassifier
     from truelabel.corruption import ConfusedAnnotators, hammer_spammers, pairwise_flippers
-    from truelabel.fusion import majority_vote
+    from truelabel.fusion import dawid_skene, majority_vote
 
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(data), generator=generator).numpy()
@@ -100,6 +101,7 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
         "seed": seed,
         "given": float(right.mean()),
         "vote": float((majority_vote(annotations, seed=seed).labels == train.labels).mean()),
+        "dawid_skene": float((dawid_skene(annotations).labels == train.labels).mean()),
         "methods": methods,
         "skills": np.stack([truly, skills], -1).tolist(),
     }

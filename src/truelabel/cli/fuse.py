@@ -3,77 +3,202 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from truelabel.cli.runs import parse_options, show_run, train_run
+
+if TYPE_CHECKING:
+    from truelabel import Annotations
+    from truelabel.cli.sources import Inputs, LabelColumns, Reading
+
+SHOWN = 6
+"""Annotators that are shown from either end."""
+
+METHOD_HELP = (
+    "majority-vote: one vote each. dawid-skene: who mixes up which classes, from many labels a person. "
+    "one-coin: how often each is right, from few. mace: who only guesses. glad: which examples are hard."
+)
+TRAINING = "Training (--data)"
 
 
 def fuse(
     labels: Annotated[Path, typer.Argument(help="CSV or Parquet with one row a label, or a .npy matrix.")],
-    method: Annotated[str, typer.Option(help="How to fuse.")] = "majority-vote",
-    out: Annotated[Path | None, typer.Option(help="Folder for consensus, annotators and confusion.")] = None,
+    method: Annotated[str, typer.Option(help=METHOD_HELP)] = "majority-vote",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for consensus, annotators, confusion and fusion.json.")
+    ] = None,
     file_format: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
+    option: Annotated[
+        list[str] | None, typer.Option(help="Option of the fusion, as name=value; may be repeated.")
+    ] = None,
     example: Annotated[str | None, typer.Option(help="Column of examples; guessed by default.")] = None,
     annotator: Annotated[str | None, typer.Option(help="Column of annotators; guessed by default.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of labels; guessed by default.")] = None,
     classes: Annotated[str | None, typer.Option(help="All classes in order, separated by commas.")] = None,
-    drop_unlabelled: Annotated[
-        bool, typer.Option("--drop-unlabelled", help="Leave out examples and annotators without labels.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="For ties.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of ties, random starts and training.")] = 0,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of images, table of features, or .npy/.npz: train on the consensus, keep the run in OUT/run.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(help="auto (by default), mlp[:WIDTH], lenet-5, resnet-18, …", rich_help_panel=TRAINING),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the examples; 50 by default.", rich_help_panel=TRAINING)
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="auto (by default), cpu, cuda or mps.", rich_help_panel=TRAINING)
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id", help="Feature table: column that names the examples.", rich_help_panel=TRAINING),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(help="Feature table: columns to use, separated by commas.", rich_help_panel=TRAINING),
+    ] = None,
+    drop: Annotated[
+        str | None, typer.Option(help="Feature table: columns to leave out.", rich_help_panel=TRAINING)
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(help="Images: bring to this size, like 64 or 48x64.", rich_help_panel=TRAINING),
+    ] = None,
+    grey: Annotated[bool, typer.Option("--grey", help="Images: one channel.", rich_help_panel=TRAINING)] = False,
 ) -> None:
-    """Fuse the labels of many annotators into one consensus, and tell how good each annotator is."""
-    import numpy as np
+    """Fuse the labels of many annotators into one consensus, and tell how good each annotator is.
 
-    from truelabel.cli.sources import LabelColumns, parse_list
-    from truelabel.cli.tables import show, write_columns
-    from truelabel.coding import name_array
-    from truelabel.fusion import majority_vote
+    Examples and annotators without labels are left out. A folder that holds another fusion is refused.
+    """
+    from truelabel.cli import fusion_folder as folders
+    from truelabel.cli.fusions import Fusion, parse_training, settled
+    from truelabel.cli.sources import LabelColumns, Reading
 
-    if method != "majority-vote":
-        raise ValueError(f"there is no fusion {method!r}: choose from majority-vote")
-    if file_format not in ("csv", "parquet"):
-        raise ValueError(f"--format must be csv or parquet, got {file_format!r}")
-    annotations = LabelColumns(example, annotator, label, parse_list(classes)).annotations(labels)
-    annotations = annotations.labelled() if drop_unlabelled else annotations
-    annotations.check_trainable()
-    fused = majority_vote(annotations, seed=seed)
-    names = name_array(annotations.classes)
-    rows = np.arange(len(fused.labels))
-    consensus = {
-        "example": annotations.examples,
-        "label": names[fused.labels],
-        "probability": fused.posterior[rows, fused.labels],
-        "labels": annotations.counts,
-    }
-    agree = fused.labels[annotations.example] == annotations.label
-    agreement = np.bincount(annotations.annotator, weights=agree, minlength=len(annotations.annotators))
-    annotators = {
-        "annotator": annotations.annotators,
-        "labels": annotations.workload,
-        "agreement": agreement / annotations.workload,
-    }
-    order = np.argsort(-annotators["agreement"], kind="stable")
-    shown = order if len(order) <= 12 else np.concatenate([order[:6], order[-6:]])
-    show(
-        ["annotator", "labels", "agrees with the consensus (own vote included)"],
-        [[annotators["annotator"][i], annotators["labels"][i], f"{annotators['agreement'][i]:.1%}"] for i in shown],
-        title=f"{annotations}" if len(shown) == len(order) else f"{annotations}: the six who agree most and least",
-        right=1,
-    )
+    if file_format not in folders.FORMATS:
+        raise ValueError(f"--format must be {' or '.join(folders.FORMATS)}, got {file_format!r}")
+    for_training = {"--network": network, "--epochs": epochs, "--device": device, "--id": id_column}
+    for_training |= {"--features": features, "--drop": drop, "--size": size, "--grey": grey or None}
+    _check_training(data, out, for_training)
+    options, recipe = parse_options(option or []), None
+    if data is None:
+        fusion = Fusion.parse(method, options, seed)
+    else:
+        fusion, recipe = parse_training(method, options, seed)
+    reading = Reading.parse(features, drop, id_column, size, grey)
+    inputs, annotations, left_out = _read(data, labels, reading, LabelColumns.parse(example, annotator, label, classes))
+    note = folders.describe(fusion, annotations, file_format)
+    if out is not None:
+        folders.check_folder(out, note)
+
+    fused = fusion(annotations)
+    note |= folders.result_note(annotations, fused)
+    annotators = folders.annotator_table(annotations, fused)
+    classifier = None
+    if recipe is not None and inputs is not None and out is not None:
+        from truelabel.estimators import TrueLabelClassifier
+
+        classifier = TrueLabelClassifier(
+            settled(recipe, fused),
+            "auto" if network is None else network,
+            epochs=50 if epochs is None else epochs,
+            device="auto" if device is None else device,  # type: ignore[arg-type]  # checked by Engine
+            folder=out / "run",
+            verbose=True,
+            random_state=seed,
+        )
+        train_run(classifier, inputs, annotations, out / "run")
+    tables = {"consensus": folders.consensus_table(annotations, fused), "annotators": annotators}
+    if out is not None:
+        if fused.confusion.size <= folders.MOST_CELLS:
+            tables["confusion"] = folders.confusion_table(annotations, fused)
+        folders.write_fusion(out, tables, note)
+
+    _show(annotations, annotators)
+    _tell(note, left_out)
     if out is None:
         typer.echo("Nothing was written; name a folder with --out to keep the consensus.")
         return
-    k = len(names)
-    write_columns(consensus, out / f"consensus.{file_format}")
-    write_columns(annotators, out / f"annotators.{file_format}")
-    write_columns(
-        {
-            "annotator": np.repeat(annotations.annotators, k * k),
-            "true": np.tile(np.repeat(names, k), len(annotations.annotators)),
-            "observed": np.tile(names, k * len(annotations.annotators)),
-            "probability": fused.confusion.ravel(),
-        },
-        out / f"confusion.{file_format}",
+    if "confusion" not in tables:
+        typer.echo(f"No table of confusion: it would have {fused.confusion.size} rows. Python: truelabel.fusion.")
+    typer.echo(f"Wrote {', '.join(tables)} and {folders.NOTE} to {out}")
+    if classifier is not None:
+        show_run(classifier, annotations, out / "run")
+
+
+def _check_training(data: Path | None, out: Path | None, for_training: dict[str, Any]) -> None:
+    given = next((name for name, value in for_training.items() if value is not None), None)
+    if data is None and given is not None:
+        raise ValueError(f"{given} is for training: name the inputs with --data")
+    if data is not None and out is None:
+        raise ValueError("--data needs --out, a folder to keep the run in")
+
+
+def _read(
+    data: Path | None, labels: Path, reading: Reading, columns: LabelColumns
+) -> tuple[Inputs | None, Annotations, str]:
+    """Inputs of the same examples if asked for, the labels given, and what was left out for want of labels.
+
+    Examples are in the order of their names, so that a fusion is the same with inputs and without.
+    """
+    import numpy as np
+
+    from truelabel.cli.sources import read_pair
+
+    inputs = None
+    if data is None:
+        everything = columns.annotations(labels)
+    else:
+        inputs, everything = read_pair(data, labels, reading, columns)
+    counted = {"example": everything.counts, "annotator": everything.workload}
+    silent = {what: int((counts == 0).sum()) for what, counts in counted.items()}
+    annotations = everything
+    if inputs is not None:
+        kept = np.flatnonzero(everything.counts)
+        kept = kept[np.argsort(everything.examples[kept], kind="stable")]
+        inputs, annotations = inputs.take(kept), everything.take(kept).without_silent_annotators()
+    elif any(silent.values()):
+        annotations = everything.labelled()
+    annotations.check_trainable()
+    parts = [f"{n} {what}{'s' * (n > 1)}" for what, n in silent.items() if n]
+    return inputs, annotations, " and ".join(parts)
+
+
+def _show(annotations: Annotations, annotators: dict[str, Any]) -> None:
+    import numpy as np
+
+    from truelabel.cli.tables import show
+
+    order = np.argsort(-annotators["skill"], kind="stable")
+    few = len(order) <= 2 * SHOWN
+    columns = [annotators[name] for name in ("annotator", "labels", "skill", "skill_low", "skill_high", "agreement")]
+    rows = []
+    for i in order if few else np.concatenate([order[:SHOWN], order[-SHOWN:]]):
+        name, count, skill, low, high, agreement = (column[i] for column in columns)
+        rows.append([name, count, f"{skill:.1%}", f"{low:.1%} to {high:.1%}", f"{agreement:.1%}"])
+    show(
+        ["annotator", "labels", "skill", "95% interval", "agrees with the consensus"],
+        rows,
+        title=f"{annotations}" if few else f"{annotations}: the six most and the six least skilled",
+        right=1,
     )
-    typer.echo(f"Wrote consensus, annotators and confusion to {out}")
+
+
+def _tell(note: dict[str, Any], left_out: str) -> None:
+    """How the fusion went, how far annotators agree, and what was left out: a line each."""
+    if note["evidence"] is None:
+        typer.echo(f"{note['method']} counts votes: it has no model, so no evidence, and nothing to converge")
+    else:
+        end = "converged" if note["converged"] else "not converged"
+        typer.echo(f"{note['method']}: evidence {note['evidence']:.1f}, {end} after {note['iterations']} iterations")
+    names = {"fleiss_kappa": "Fleiss' kappa", "krippendorff_alpha": "Krippendorff's alpha"}
+    values = [f"{names[key]} {value:.2f}" for key, value in note["agreement"].items() if value is not None]
+    undefined = "not defined, since no example has two labels, or all that have are of one class"
+    typer.echo(f"Agreement beyond chance: {', '.join(values) or undefined}")
+    if left_out:
+        typer.echo(f"Left out for want of labels: {left_out}")

@@ -38,11 +38,13 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
 def as_options(message: str) -> str:
     """Arguments of the library in a message, as options of the command line."""
     message = re.sub(r"\bcolumns=", "--features", message).replace("size=(H, W)", "--size HxW")
+    message = message.replace("use majority_vote", "use --method majority-vote")
+    message = message.replace("raise max_iterations or tolerance", "raise --option max_iterations= or tolerance=")
     return re.sub(r"\b(example|annotator|label|classes|drop|size|network|device)=(?!\S)", r"--\1", message)
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"warning: {as_options(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from truelabel import Annotations
@@ -32,6 +33,13 @@ class Reading:
     id_column: str | None = None
     size: tuple[int, int] | None = None
     grey: bool = False
+
+    @classmethod
+    def parse(
+        cls, features: str | None, drop: str | None, id_column: str | None, size: str | None, grey: bool
+    ) -> Reading:
+        """From the options of the command line."""
+        return cls(parse_list(features), tuple(parse_list(drop) or ()), id_column, parse_size(size), grey)
 
     def inputs(self, source: Path, files: list[str] | None = None) -> Inputs:
         """Read a folder of images, an array file or a table of features.
@@ -92,6 +100,10 @@ class Inputs:
     names: list[Any]
     reading: Reading
 
+    def take(self, rows: NDArray[np.int64]) -> Inputs:
+        """The examples at ``rows (n,)``, in that order."""
+        return replace(self, values=self.values[rows], names=[self.names[row] for row in rows])
+
 
 @dataclass(frozen=True)
 class LabelColumns:
@@ -108,6 +120,11 @@ class LabelColumns:
     annotator: str | None = None
     label: str | None = None
     classes: list[str] | None = None
+
+    @classmethod
+    def parse(cls, example: str | None, annotator: str | None, label: str | None, classes: str | None) -> LabelColumns:
+        """From the options of the command line."""
+        return cls(example, annotator, label, parse_list(classes))
 
     def annotations(self, source: Path, examples: list[Any] | None = None) -> Annotations:
         """Read a long table, or a matrix from an array file.
@@ -129,6 +146,11 @@ class LabelColumns:
                 examples=examples,
             )
         matrix = load_array(source)
+        if matrix.ndim > 2:
+            raise ValueError(
+                f"{source} holds masks, of shape {matrix.shape}: this command is for one label an example, "
+                "(examples,) or (examples, annotators)"
+            )
         if matrix.ndim == 1:
             return Annotations.from_labels(matrix, classes=self.classes)
         return Annotations.from_matrix(matrix, classes=self.classes)

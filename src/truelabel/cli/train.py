@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from truelabel.cli.runs import parse_options, show_run, train_run
+
 
 def train(
     data: Annotated[Path, typer.Argument(help="Folder of images, table of features (CSV, Parquet), or .npy/.npz.")],
@@ -60,25 +62,16 @@ def train(
     """Learn a classifier from data and the labels that people gave; keep it in a run folder."""
     import numpy as np
 
-    from truelabel.cli import sources
-    from truelabel.cli.tables import show, write_columns
+    from truelabel.cli.sources import LabelColumns, Reading, read_pair
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.methods import get_method
 
-    recipe = get_method(method).with_options(**_options(option or []))
-    reading = sources.Reading(
-        sources.parse_list(features),
-        tuple(sources.parse_list(drop) or ()),
-        id_column,
-        sources.parse_size(size),
-        grey,
-    )
-    columns = sources.LabelColumns(example, annotator, label, sources.parse_list(classes))
-    inputs, annotations = sources.read_pair(data, labels, reading, columns)
-    values = inputs.values
+    recipe = get_method(method).with_options(**parse_options(option or []))
+    reading = Reading.parse(features, drop, id_column, size, grey)
+    columns = LabelColumns.parse(example, annotator, label, classes)
+    inputs, annotations = read_pair(data, labels, reading, columns)
     if drop_unlabelled:
-        kept = np.flatnonzero(annotations.counts)
-        annotations, values = annotations.labelled(), values[kept]
+        inputs, annotations = inputs.take(np.flatnonzero(annotations.counts)), annotations.labelled()
     classifier = TrueLabelClassifier(
         recipe,
         network,
@@ -103,57 +96,8 @@ def train(
         tensorboard=tensorboard,
         random_state=seed,
     )
-    classifier.fit(values, annotations)
-    classifier.save(out)
-    inputs.reading.save(out)
-    write_columns(
-        {
-            "example": annotations.examples[annotations.example],
-            "annotator": annotations.annotators[annotations.annotator],
-            "label": classifier.classes_[annotations.label],
-            "probability_right": classifier.label_quality(values, annotations),
-        },
-        out / "label_quality.csv",
-    )
-    write_columns(
-        {
-            "annotator": annotations.annotators,
-            "labels": annotations.workload,
-            "skill": classifier.annotator_skill_,
-        },
-        out / "annotators.csv",
-    )
-    history = classifier.history_
-    rows: list[list[Any]] = [
-        ["epochs", len(history.rows)],
-        ["training loss, last epoch", f"{history.rows[-1]['train_loss']:.4f}"],
-    ]
-    if history.best_epoch is not None:
-        rows.append(["best epoch", history.best_epoch])
-        rows.append(["agreement with held-out noisy labels", f"{history.best('valid_accuracy'):.1%}"])
-    for name, value in classifier.notes_.items():
-        rows.append([name.replace("_", " "), value])
-    if search:
-        rows.append(["options chosen", ", ".join(f"{k}={v}" for k, v in classifier.method_.options().items())])
-    rows.append(["annotator skill, lowest to highest", _range(classifier.annotator_skill_)])
-    typer.echo(f"{method} on {annotations}")
-    show([method, "value"], rows, right=1)
-    typer.echo(f"Wrote the run to {out}: model, metrics, label_quality.csv, annotators.csv")
-
-
-def _options(pairs: list[str]) -> dict[str, Any]:
-    import json
-
-    options: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise ValueError(f"--option must be name=value, got {pair!r}")
-        try:
-            options[name.replace("-", "_")] = json.loads(text)
-        except ValueError:
-            options[name.replace("-", "_")] = text
-    return options
+    train_run(classifier, inputs, annotations, out)
+    show_run(classifier, annotations, out)
 
 
 def _grid(texts: list[str]) -> Any:
@@ -165,7 +109,7 @@ def _grid(texts: list[str]) -> Any:
         name, equals, values = text.partition("=")
         if not equals or not values:
             raise ValueError(f"--search must be 'paper' or name=a,b,c, got {text!r}")
-        grid[name.replace("-", "_")] = [_options([f"_={value}"])["_"] for value in values.split(",")]
+        grid[name.replace("-", "_")] = [parse_options([f"_={value}"])["_"] for value in values.split(",")]
     return grid
 
 
@@ -174,7 +118,3 @@ def _whole_numbers(text: str | None) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(",")) if text else ()
     except ValueError:
         raise ValueError(f"--step-epochs must be like 40,80, got {text!r}") from None
-
-
-def _range(skill: Any) -> str:
-    return f"{skill.min():.1%} to {skill.max():.1%}" if len(skill) > 1 else f"{skill[0]:.1%}"

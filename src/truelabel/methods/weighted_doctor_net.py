@@ -8,6 +8,7 @@ from truelabel.learners import Classifier, Learner
 from truelabel.losses import CrossEntropy
 from truelabel.methods.method import Learned, Method, check_whole
 from truelabel.noise import DoctorHeads
+from truelabel.noise.doctor_heads import FEWEST
 from truelabel.training import Blueprint, Run
 
 
@@ -16,7 +17,7 @@ class WeightedDoctorNet(Method):
     """Learn what each annotator would say, then whom to listen to (Guan 2018).
 
     The first stage trains network and heads, each head on its annotator's labels. The second trains only the weights of
-    the mean.
+    the mean; fewer than three annotators cannot judge each other, so that theirs stay even.
 
     Attributes:
         weight_epochs: of the second stage, at most those of the training.
@@ -36,7 +37,7 @@ class WeightedDoctorNet(Method):
 
     def learn(self, run: Run) -> Learned:
         heads = run.fit("1-heads", run.build("1-heads", doctors))
-        if run.plan.annotators == 1:
+        if run.plan.annotators < FEWEST:
             return Learned(heads.peers[0], heads.history)
         peers = run.build("2-weights", self.learner)
         peers[0].load_state_dict(heads.peers[0].state_dict())
@@ -64,4 +65,4 @@ def doctors(plan: Blueprint, *, averaging: bool = False) -> Classifier:
     network = plan.network()
     noise = DoctorHeads(network.features, plan.classes, plan.annotators, averaging=averaging)
     learner = Classifier(network, noise, CrossEntropy())
-    return Weighting(learner, noise) if averaging and plan.annotators > 1 else learner
+    return Weighting(learner, noise) if noise.averaging else learner

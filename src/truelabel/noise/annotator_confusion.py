@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from truelabel.noise.confusion_cells import Cells, FullCells, LowRankCells, SaidByAnnotators
+from truelabel.noise.confusion_cells import Cells, FullCells, LowRankCells, SaidByAnnotators, over_units
 from truelabel.noise.model import NoiseModel
 from truelabel.types import Prediction
 
@@ -19,6 +19,7 @@ MOST_CELLS = 10_000_000
 """From more cells than these on, low rank is the default."""
 
 DEFAULT_RANK = 4
+"""At most; so much less for few classes that a matrix has at most about half its numbers."""
 
 REACH = 10.0
 """How far a free number should be able to travel in a training: from a diagonal of 0.956 to any matrix of use."""
@@ -57,7 +58,8 @@ class AnnotatorConfusion(NoiseModel):
         classes: K.
         annotators: R; with 1, one matrix is everybody's.
         trace: λ, the weight of the penalty.
-        rank: of the low-rank part; K or more means full. By default full up to ten million cells, then 4.
+        rank: of the low-rank part; K or more means full. By default full up to ten million cells, then 4, or
+            less for few classes.
         shrinkage: s, precision of the prior; 0 for none.
         by_input: let the input change the matrices.
         workload: ``(R,)``, labels that each annotator gave in all, over which the prior is spread; one by default.
@@ -96,7 +98,7 @@ class AnnotatorConfusion(NoiseModel):
             raise ValueError(f"start must lie between 0 and 1, got {start!r}")
         self.annotators, self.trace, self.shrinkage = annotators, trace, shrinkage
         if rank is None and annotators * classes**2 > MOST_CELLS:
-            rank = DEFAULT_RANK
+            rank = default_rank(classes)
         low = rank is not None and rank < classes
         self.cells: Cells = LowRankCells(classes, rank) if low and rank is not None else FullCells(classes)
         self.head = nn.Linear(features, classes)
@@ -117,17 +119,20 @@ class AnnotatorConfusion(NoiseModel):
         given = annotators >= 0
         who = self._row(annotators.clamp_min(0))
         raw, which = self._rows(features, who)
-        penalty = self.trace * mean_over_given(self.cells.traces(raw), which, given) if self.trace else 0.0
+        parts = self.cells.parts(raw)
+        penalty = self.trace * mean_over_given(self.cells.traces(parts), which, given) if self.trace else 0.0
         if self.group is not None:
             # Spread over the labels of an annotator, so that an epoch counts everybody's prior once.
             apart = functional.embedding(who, self.rho).square().sum(-1) / self.workload[who]
             penalty = penalty + 0.5 * self.shrinkage * torch.where(given, apart, 0.0).sum() / len(given)
         penalty = penalty if isinstance(penalty, Tensor) else clean.new_zeros(())
-        return Prediction(clean, SaidByAnnotators(clean, self.cells, raw, which), penalty)
+        return Prediction(clean, SaidByAnnotators(clean, self.cells, parts, which, who.shape[1]), penalty)
 
     def annotator_confusion(self) -> Tensor | None:
         """``(R, K, K)``, or ``(1, K, K)`` if it is everybody's; None if it depends on the input."""
-        return None if self.shift is not None else self.cells.matrices(self._with_group(self.rho))
+        if self.shift is not None:
+            return None
+        return self.cells.matrices(self.cells.parts(self._with_group(self.rho)))
 
     def noise_parameters(self) -> Iterable[nn.Parameter]:
         yield self.rho
@@ -141,18 +146,17 @@ class AnnotatorConfusion(NoiseModel):
     def _row(self, annotators: Tensor) -> Tensor:
         return torch.zeros_like(annotators) if self.annotators == 1 else annotators
 
-    def _rows(self, features: Tensor, who: Tensor) -> tuple[Tensor, Tensor]:
-        """Numbers ``(M, P)`` of the matrices needed, and which of them belongs to each slot."""
+    def _rows(self, features: Tensor, who: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Numbers ``(M, P)`` of the matrices needed, and which belongs to each slot; None if each has its own."""
+        units, slots = features.shape[:-1], who.shape[1]
         if self.shift is not None:
-            units = features.shape[:-1]
-            own = self._with_group(functional.embedding(who, self.rho))
-            own = own.view(len(who), *[1] * (len(units) - 1), who.shape[1], -1)
-            rows = (own + self.shift(features).unsqueeze(-2)).flatten(0, -2)
-            return rows, torch.arange(len(rows), device=rows.device).view(*units, who.shape[1])
+            own = self._with_group(functional.embedding(over_units(who, units), self.rho))
+            return (own + self.shift(features).unsqueeze(-2)).flatten(0, -2), None
         if self.annotators <= who.numel():
             return self._with_group(self.rho), who
         rows = self._with_group(functional.embedding(who.flatten(), self.rho))
-        return rows, torch.arange(len(rows), device=rows.device).view(who.shape)
+        each = None if len(units) == 1 else torch.arange(len(rows), device=rows.device).view(-1, slots)
+        return rows, each
 
     def _with_group(self, own: Tensor) -> Tensor:
         return own if self.group is None else own + self.group
@@ -190,7 +194,9 @@ class FixedConfusion(NoiseModel):
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
         clean = self.head(features).log_softmax(-1)
-        noisy = SaidByAnnotators(clean, self.cells, self.matrices.flatten(1), annotators.clamp_min(0))
+        noisy = SaidByAnnotators(
+            clean, self.cells, self.cells.parts(self.matrices.flatten(1)), annotators.clamp_min(0), annotators.shape[1]
+        )
         return Prediction(clean, noisy, clean.new_zeros(()))
 
     def annotator_confusion(self) -> Tensor:
@@ -201,16 +207,31 @@ class FixedConfusion(NoiseModel):
 class KnownCells(FullCells):
     """Matrices whose numbers are the probabilities themselves; what is impossible is taken for barely possible."""
 
-    def _cells(self, raw: Tensor) -> Tensor:
-        return raw.clamp_min(torch.finfo(raw.dtype).tiny).view(*raw.shape[:-1], self.classes, self.classes)
+    def positive(self, raw: Tensor) -> Tensor:
+        return raw.clamp_min(torch.finfo(raw.dtype).tiny)
 
 
-def mean_over_given(values: Tensor, which: Tensor, given: Tensor) -> Tensor:
-    """Mean of ``values (M,)`` at ``which (N, S)`` or ``(*U, S)`` over the slots that are ``given (N, S)``: ``()``."""
-    here = functional.embedding(which, values.unsqueeze(-1)).squeeze(-1)
-    mask = given.view(len(given), *[1] * (here.dim() - 2), -1).expand(here.shape)
-    mean: Tensor = torch.where(mask, here, 0.0).sum() / mask.sum().clamp_min(1)
+def mean_over_given(values: Tensor, which: Tensor | None, given: Tensor) -> Tensor:
+    """Mean of ``values (M,)`` over the slots that are ``given (N, S)``: ``()``.
+
+    They stand at ``which (N, S)``, or in the order of all units and slots if that is None.
+    """
+    if which is None:
+        values, given = values.view(len(given), -1, given.shape[1]), given.unsqueeze(1)
+    else:
+        values = functional.embedding(which, values.unsqueeze(-1)).squeeze(-1)
+    mean: Tensor = torch.where(given, values, 0.0).sum() / given.expand_as(values).sum().clamp_min(1)
     return mean
+
+
+def default_rank(classes: int) -> int | None:
+    """The rank of matrices that would be too many if they were full; None if a low rank would save nothing.
+
+    Example:
+        >>> [default_rank(classes) for classes in (3, 4, 10, 100)]
+        [None, 1, 2, 4]
+    """
+    return min(DEFAULT_RANK, max(1, (classes - 1) // 4)) if classes > 3 else None
 
 
 def check_options(*, trace: float, rank: int | None, shrinkage: float, by_input: bool) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from truelabel.types import Likelihood, mix
+
+Parts = tuple[Tensor, ...]
 
 ON_DIAGONAL = 1.0
 """Where the numbers of the diagonal start, before the softplus (the listing of Tanno 2019)."""
@@ -33,16 +36,23 @@ class Cells(ABC):
         """Numbers ``(P,)`` of a matrix with this value on its diagonal and little elsewhere."""
 
     @abstractmethod
-    def log_columns(self, raw: Tensor, which: Tensor, labels: Tensor) -> Tensor:
-        """``log T[:, label]`` of the matrices ``which (..., S)`` at ``labels (..., S)``: ``(..., S, K)``."""
+    def parts(self, raw: Tensor) -> Parts:
+        """What matrices, columns and traces of ``raw (M, P)`` are made of, computed once for all of them."""
 
     @abstractmethod
-    def matrices(self, raw: Tensor) -> Tensor:
-        """``(M, P) -> (M, K, K)``, rows sum to one."""
+    def log_columns(self, parts: Parts, which: Tensor | None, labels: Tensor) -> Tensor:
+        """``log T[:, label]`` of the matrices ``which (..., S)`` at ``labels (..., S)``: ``(..., S, K)``.
+
+        If ``which`` is None every label has a matrix of its own, in their order.
+        """
 
     @abstractmethod
-    def traces(self, raw: Tensor) -> Tensor:
-        """``(M, P) -> (M,)``."""
+    def matrices(self, parts: Parts) -> Tensor:
+        """``(M, K, K)``, rows sum to one."""
+
+    @abstractmethod
+    def traces(self, parts: Parts) -> Tensor:
+        """``(M,)``."""
 
 
 class FullCells(Cells):
@@ -62,24 +72,30 @@ class FullCells(Cells):
         raw = torch.full((self.classes, self.classes), inverse_softplus(off))
         return raw.fill_diagonal_(ON_DIAGONAL).flatten()
 
-    def log_columns(self, raw: Tensor, which: Tensor, labels: Tensor) -> Tensor:
-        by_column = self._log(raw).mT.reshape(-1, self.classes)
+    def parts(self, raw: Tensor) -> Parts:
+        cells = self.positive(raw).unflatten(-1, (self.classes, self.classes))
+        return cells, cells.sum(-1)
+
+    def log_columns(self, parts: Parts, which: Tensor | None, labels: Tensor) -> Tensor:
+        cells, total = parts
+        if which is None:
+            column = cells.gather(-1, labels.reshape(-1, 1, 1).expand(-1, self.classes, 1)).squeeze(-1)
+            return (column.log() - total.log()).view(*labels.shape, self.classes)
+        by_column = (cells.log() - total.log().unsqueeze(-1)).mT.reshape(-1, self.classes)
         return functional.embedding(which * self.classes + labels, by_column)
 
-    def matrices(self, raw: Tensor) -> Tensor:
-        return self._log(raw).exp()
+    def matrices(self, parts: Parts) -> Tensor:
+        cells, total = parts
+        return cells / total.unsqueeze(-1)
 
-    def traces(self, raw: Tensor) -> Tensor:
-        cells = self._cells(raw)
+    def traces(self, parts: Parts) -> Tensor:
+        cells, total = parts
         own: Tensor = cells.diagonal(dim1=-2, dim2=-1)
-        return (own / cells.sum(-1)).sum(-1)
+        return (own / total).sum(-1)
 
-    def _cells(self, raw: Tensor) -> Tensor:
-        return positive(raw).view(*raw.shape[:-1], self.classes, self.classes)
-
-    def _log(self, raw: Tensor) -> Tensor:
-        cells = self._cells(raw)
-        return cells.log() - cells.sum(-1, keepdim=True).log()
+    def positive(self, raw: Tensor) -> Tensor:
+        """Cells before their rows are brought to one."""
+        return positive(raw)
 
 
 class LowRankCells(Cells):
@@ -109,26 +125,7 @@ class LowRankCells(Cells):
         mistakes = torch.randn(self.rank * self.classes)
         return torch.cat([own, prone, mistakes])
 
-    def log_columns(self, raw: Tensor, which: Tensor, labels: Tensor) -> Tensor:
-        own, prone, mistakes = self._parts(raw)
-        column = mistakes.mT.reshape(-1, self.rank)  # v[:, j] of every matrix and j
-        said = functional.embedding(which * self.classes + labels, column).unsqueeze(-1)
-        mixed = (functional.embedding(which, prone.flatten(1)).unflatten(-1, prone.shape[1:]) @ said).squeeze(-1)
-        kept = functional.embedding(which, own)
-        at_label = functional.one_hot(labels, self.classes).to(kept.dtype)
-        columns: Tensor = mixed + kept * at_label
-        return columns.log()
-
-    def matrices(self, raw: Tensor) -> Tensor:
-        own, prone, mistakes = self._parts(raw)
-        matrices: Tensor = prone @ mistakes + own.diag_embed()
-        return matrices
-
-    def traces(self, raw: Tensor) -> Tensor:
-        own, prone, mistakes = self._parts(raw)
-        return own.sum(-1) + (prone * mistakes.mT).sum((-2, -1))
-
-    def _parts(self, raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def parts(self, raw: Tensor) -> Parts:
         """Shares ``d (M, K)`` and ``u (M, K, L)`` of a row that sums to one, and ``v (M, L, K)``."""
         sizes = [self.classes, self.classes * self.rank, self.classes * self.rank]
         own, prone, mistakes = positive(raw).split(sizes, -1)
@@ -137,37 +134,73 @@ class LowRankCells(Cells):
         total = own + prone.sum(-1)
         return own / total, prone / total.unsqueeze(-1), mistakes / mistakes.sum(-1, keepdim=True)
 
+    # Products are written out, because autocast would take matrix products in bfloat16.
+
+    def log_columns(self, parts: Parts, which: Tensor | None, labels: Tensor) -> Tensor:
+        own, prone, mistakes = parts
+        if which is None:
+            said = mistakes.gather(-1, labels.reshape(-1, 1, 1).expand(-1, self.rank, 1)).squeeze(-1)
+            said = said.view(*labels.shape, self.rank)
+            own, prone = own.view(*labels.shape, -1), prone.view(*labels.shape, *prone.shape[1:])
+        else:
+            column = mistakes.mT.reshape(-1, self.rank)  # v[:, j] of every matrix and j
+            said = functional.embedding(which * self.classes + labels, column)
+            own = functional.embedding(which, own)
+            prone = functional.embedding(which, prone.flatten(1)).unflatten(-1, prone.shape[1:])
+        at_label = functional.one_hot(labels, self.classes).to(own.dtype)
+        columns: Tensor = (prone * said.unsqueeze(-2)).sum(-1) + own * at_label
+        return columns.log()
+
+    def matrices(self, parts: Parts) -> Tensor:
+        own, prone, mistakes = parts
+        matrices = own.diag_embed()
+        for mistake in range(self.rank):
+            matrices = matrices + prone[..., mistake, None] * mistakes[..., mistake, None, :]
+        return matrices
+
+    def traces(self, parts: Parts) -> Tensor:
+        own, prone, mistakes = parts
+        return own.sum(-1) + (prone * mistakes.mT).sum((-2, -1))
+
 
 class SaidByAnnotators(Likelihood):
     r"""What each annotator says: :math:`\log \sum_k p(k \mid x)\, T^{(r)}[k, \tilde y]`, of known labels or of all.
 
     Args:
         clean: ``(*U, K)``, log p(y|x).
-        cells: how rows of numbers become matrices.
-        raw: ``(M, P)``, the matrices that this batch needs.
-        which: ``(N, S)``, or ``(*U, S)`` if they depend on the unit: the matrix of each slot.
+        cells: how numbers become matrices.
+        parts: of the M matrices that this batch needs.
+        which: ``(N, S)``, the matrix of each slot; None if M = U S and every slot of every unit has its own.
+        slots: S.
     """
 
-    def __init__(self, clean: Tensor, cells: Cells, raw: Tensor, which: Tensor) -> None:
-        self.clean, self.cells, self.raw = clean, cells, raw
-        shape = (which.shape[0], *[1] * (clean.dim() - which.dim()), *which.shape[1:])
-        self.which = which.view(shape).expand(*clean.shape[:-1], which.shape[-1])
+    def __init__(self, clean: Tensor, cells: Cells, parts: Parts, which: Tensor | None, slots: int) -> None:
+        self.clean, self.cells, self.parts, self.slots = clean, cells, parts, slots
+        self.which = None if which is None else over_units(which, clean.shape[:-1])
 
     def at(self, labels: Tensor) -> Tensor:
-        columns = self.cells.log_columns(self.raw, self.which, labels.clamp_min(0))
+        columns = self.cells.log_columns(self.parts, self.which, labels.clamp_min(0))
         return (self.clean.unsqueeze(-2) + columns).logsumexp(-1)
 
     def all(self) -> Tensor:
-        matrices = self.cells.matrices(self.raw)
-        if self.which.shape[-1] == 1 and len(matrices) == 1:  # everybody's
+        matrices = self.cells.matrices(self.parts)
+        if self.slots == 1 and len(matrices) == 1:  # everybody's
             return mix(self.clean, matrices[0]).unsqueeze(-2)
-        chosen = functional.embedding(self.which, matrices.flatten(1)).unflatten(-1, matrices.shape[1:])
+        if self.which is None:
+            chosen = matrices.view(*self.clean.shape[:-1], self.slots, *matrices.shape[1:])
+        else:
+            chosen = functional.embedding(self.which, matrices.flatten(1)).unflatten(-1, matrices.shape[1:])
         return mix(self.clean.unsqueeze(-2), chosen)
+
+
+def over_units(values: Tensor, units: Sequence[int]) -> Tensor:
+    """The same for all units of an example: ``(N, S) -> (*U, S)``."""
+    return values.view(len(values), *[1] * (len(units) - 1), -1).expand(*units, -1)
 
 
 def positive(raw: Tensor) -> Tensor:
     """Softplus, kept above zero where it would underflow."""
-    return functional.softplus(raw).clamp_min(torch.finfo(raw.dtype).tiny)
+    return functional.softplus(raw).add_(torch.finfo(raw.dtype).tiny)
 
 
 def inverse_softplus(value: float) -> float:

@@ -10,6 +10,9 @@ from torch import Tensor, nn
 from truelabel.noise.model import NoiseModel
 from truelabel.types import Categorical, Likelihood, Prediction
 
+FEWEST = 3
+"""Annotators from whom weights can be learned: of two, each is judged by the other alone, whatever its weight."""
+
 
 class DoctorHeads(NoiseModel):
     r"""Each annotator has a class head of their own; the answer is their weighted mean.
@@ -28,7 +31,7 @@ class DoctorHeads(NoiseModel):
         features: F.
         classes: K.
         annotators: R.
-        averaging: the second stage.
+        averaging: the second stage; without effect for fewer than three annotators, whose weights stay even.
 
     Example:
         >>> model = DoctorHeads(features=8, classes=3, annotators=5)
@@ -44,7 +47,7 @@ class DoctorHeads(NoiseModel):
         if annotators < 1:
             raise ValueError(f"annotators must be at least 1, got {annotators}")
         self.annotators, self.classes = annotators, classes
-        self.averaging = averaging and annotators > 1
+        self.averaging = averaging and annotators >= FEWEST
         self.head = nn.Linear(features, annotators * classes)
         even = torch.zeros(annotators)
         if self.averaging:

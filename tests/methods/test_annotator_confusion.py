@@ -103,7 +103,7 @@ def test_matrices_that_are_known_must_be_given_and_fit(short: Job) -> None:
         learn(ORACLE, short, CPU)
     with pytest.raises(ValueError, match="^confusion is for 3 annotators, but there are 5$"):
         learn(ORACLE.with_options(confusion=np.stack([np.eye(2)] * 3)), short, CPU)
-    with pytest.raises(ValueError, match=r"^confusion must be \(R, 2, 2\), got \(5, 3, 3\)$"):
+    with pytest.raises(ValueError, match=r"^confusion must be \(annotators, 2, 2\), got \(5, 3, 3\)$"):
         learn(ORACLE.with_options(confusion=np.eye(3)), short, CPU)
 
 

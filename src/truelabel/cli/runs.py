@@ -56,6 +56,8 @@ def train_run(classifier: TrueLabelClassifier, inputs: Inputs, annotations: Anno
             "annotator": annotations.annotators,
             "labels": annotations.workload,
             "skill": classifier.annotator_skill_,
+            "skill_low": classifier.annotator_skill_interval_[:, 0],
+            "skill_high": classifier.annotator_skill_interval_[:, 1],
         },
         out / "annotators.csv",
     )

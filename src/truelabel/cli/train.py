@@ -44,6 +44,9 @@ def train(
     batch_size: Annotated[int, typer.Option(help="Examples a step.")] = 128,
     optimizer: Annotated[str, typer.Option(help="adam, adamw or sgd (Nesterov).")] = "adam",
     learning_rate: Annotated[float, typer.Option(help="Of the network.")] = 1e-3,
+    noise_learning_rate: Annotated[
+        float | None, typer.Option(help="Of the noise model, such as confusion matrices; by default as they need.")
+    ] = None,
     weight_decay: Annotated[float, typer.Option(help="Of the network.")] = 0.0,
     schedule: Annotated[str, typer.Option(help="constant, cosine or step.")] = "constant",
     step_epochs: Annotated[str | None, typer.Option(help="Epochs at which `step` divides by ten, like 40,80.")] = None,
@@ -79,6 +82,7 @@ def train(
         batch_size=batch_size,
         optimizer=optimizer,  # type: ignore[arg-type]  # checked by TrainingConfig
         learning_rate=learning_rate,
+        noise_learning_rate=noise_learning_rate,
         weight_decay=weight_decay,
         schedule=schedule,  # type: ignore[arg-type]
         step_epochs=_whole_numbers(step_epochs),

@@ -64,6 +64,7 @@ def test_the_network_learns_what_the_fusion_says(
     [
         ("dawid-skene", {"smoothing": -1.0}, "^smoothing must be a number of at least 0, got -1.0$"),
         ("one-coin", {"smoothing": -0.1}, "^smoothing must be a number of at least 0, got -0.1$"),
+        ("one-coin", {"smoothing": 0.0}, "^smoothing must be above 0"),
         ("mace", {"restarts": 0}, "^restarts must be a whole number of at least 1, got 0$"),
         ("glad", {"base": "mixup"}, "^base must be one of .*, got 'mixup'$"),
     ],

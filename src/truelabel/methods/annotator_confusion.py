@@ -25,7 +25,7 @@ class AnnotatorConfusionMethod(Method):
 
     Attributes:
         trace: λ, weight of the mean trace over the labels given.
-        rank: of low-rank matrices; full up to ten million cells by default, then 4.
+        rank: of low-rank matrices; by default full up to ten million cells, then 4 or less by the number of classes.
         shrinkage: precision of a prior that draws every annotator to the group; 0, as in the paper, for none. It fades
             with the number of labels.
         by_input: let the input change the matrices.

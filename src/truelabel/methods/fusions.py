@@ -49,6 +49,8 @@ class OneCoin(FusionMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_amount("smoothing", self.smoothing)
+        if not self.smoothing:
+            raise ValueError("smoothing must be above 0: one-coin would be sure of an annotator who agrees with all")
 
     def fuse(self, annotations: Annotations, seed: int) -> Fused:
         return one_coin(annotations, smoothing=self.smoothing)

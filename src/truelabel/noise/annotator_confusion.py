@@ -23,7 +23,10 @@ DEFAULT_RANK = 4
 """At most; so much less for few classes that a matrix has at most about half its numbers."""
 
 REACH = 30.0
-"""How far a free number should be able to travel in a training: from a diagonal of 0.956 to any matrix of use."""
+"""How far a free number should be able to travel in a training: three times from a diagonal of 0.956 to anywhere."""
+
+REACH_OF_ONE = 10.0
+"""The same for a matrix that is everybody's, which every label moves."""
 
 
 class AnnotatorConfusion(NoiseModel):
@@ -142,7 +145,7 @@ class AnnotatorConfusion(NoiseModel):
         # The shift learns like the network: at the rate of the matrices it would explain the labels all by itself.
 
     def noise_reach(self) -> float:
-        return REACH
+        return REACH if self.annotators > 1 else REACH_OF_ONE
 
     def _row(self, annotators: Tensor) -> Tensor:
         return torch.zeros_like(annotators) if self.annotators == 1 else annotators

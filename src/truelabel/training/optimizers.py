@@ -11,7 +11,7 @@ from torch import Tensor
 from truelabel.learners import Learner
 from truelabel.training.config import TrainingConfig
 
-MOST_TIMES_FASTER = 100.0
+MOST_TIMES_FASTER = 30.0
 """How much faster than the network noise parameters may learn unless told."""
 
 
@@ -52,7 +52,7 @@ def noise_rate(config: TrainingConfig, reach: float | None, steps: int) -> float
 
     Adaptive optimisers move a number by about the rate a step. In a short training, confusion matrices would not get
     from where they start to where they belong at the rate of the network, before that has learned the labels by heart.
-    It is never less than that, and at most a hundred times as much.
+    It is never less than that, and at most thirty times as much.
 
     Example:
         >>> noise_rate(TrainingConfig(learning_rate=1e-3), reach=10.0, steps=1000)

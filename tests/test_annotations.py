@@ -14,6 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from truelabel import fusion, metrics
 from truelabel.annotations import Annotations
 from truelabel.coding import LabelError
 from truelabel.frames import TableError
@@ -377,3 +378,10 @@ def test_names_with_leading_zeros_stay_text(tmp_path: Path) -> None:
 def test_classes_that_are_probably_one_are_told() -> None:
     with pytest.warns(UserWarning, match="the classes 'Dog' and 'dog' differ only in case or blanks"):
         Annotations.from_matrix([["Dog", "dog"], ["cat", "dog"]])
+
+
+def test_a_matrix_as_it_is_is_refused_in_one_line() -> None:
+    message = "^annotations must be Annotations, got list: use Annotations.from_matrix or from_table$"
+    for function in (fusion.majority_vote, fusion.dawid_skene, metrics.fleiss_kappa):
+        with pytest.raises(LabelError, match=message):
+            function([[0, 1], [1, 1]])  # type: ignore[arg-type]

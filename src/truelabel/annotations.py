@@ -460,3 +460,11 @@ def _show(names: NDArray[Any], which: NDArray[np.int64]) -> str:
 def label_type(classes: int) -> type[np.signedinteger[Any]]:
     """The smallest integer type that holds this many classes and -1."""
     return np.int16 if classes <= np.iinfo(np.int16).max else np.int32
+
+
+def require_annotations(value: object) -> None:
+    """Raise a one-line :class:`LabelError` if somebody passes a matrix or a table as it is."""
+    if not isinstance(value, Annotations):
+        raise LabelError(
+            f"annotations must be Annotations, got {type(value).__name__}: use Annotations.from_matrix or from_table"
+        )

@@ -18,7 +18,16 @@ from truelabel.frames import Table
 Cli = Callable[..., tuple[int, str, str]]
 
 QUICK = ("--network", "mlp:16", "--epochs", 15, "--batch-size", 16, "--learning-rate", 0.02, "--device", "cpu")
-RUN = ["annotators.csv", "inputs.json", "label_quality.csv", "main", "model.json", "model.safetensors", "run.json"]
+RUN = [
+    "annotators.csv",
+    "confusion.csv",
+    "inputs.json",
+    "label_quality.csv",
+    "main",
+    "model.json",
+    "model.safetensors",
+    "run.json",
+]
 
 
 def column(path: Path, name: str) -> list[object]:
@@ -228,3 +237,22 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(
     assert message in errors
     assert os.listdir(tmp_path) == []  # noqa: PTH208
     assert sorted(os.listdir(shelf)) == there  # noqa: PTH208
+
+
+def test_an_array_of_several_is_named_by_its_key(cli: Cli, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 60)
+    inputs = (3 * np.eye(2)[truth] + rng.normal(size=(60, 2))).astype(np.float32)
+    np.savez(tmp_path / "both.npz", train=inputs[:40], test=inputs[40:])
+    np.save(tmp_path / "labels.npy", np.column_stack([truth, truth, 1 - truth])[:40])
+    arguments = ("train", tmp_path / "both.npz", tmp_path / "labels.npy", "--out", tmp_path / "run", "--epochs", 2)
+    code, _, errors = cli(*arguments)
+    assert code == 1
+    assert errors.rstrip().endswith("holds 2 arrays: pass --key one of train, test")
+    assert cli(*arguments, "--key", "train", "--method", "annotator-confusion")[0] == 0
+    confusion = (tmp_path / "run" / "confusion.csv").read_text().splitlines()
+    assert confusion[0].replace('"', "") == "annotator,true,observed,probability,low,high"
+    assert len(confusion) == 1 + 3 * 2 * 2
+    answers = tmp_path / "answers.csv"
+    assert cli("predict", tmp_path / "run", tmp_path / "both.npz", "--key", "test", "--out", answers)[0] == 0
+    assert len(answers.read_text().splitlines()) == 21

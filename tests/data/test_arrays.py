@@ -26,7 +26,7 @@ def test_npy_and_npz(tmp_path: Path) -> None:
 
 def test_keys_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "two.npz", train=np.zeros(1), test=np.zeros(1))
-    with pytest.raises(ValueError, match="holds 2 arrays: pass key=, one of train, test"):
+    with pytest.raises(ValueError, match="holds 2 arrays: pass key= one of train, test"):
         load_array(tmp_path / "two.npz")
     with pytest.raises(ValueError, match="has no array 'val': it holds train, test"):
         load_array(tmp_path / "two.npz", "val")

@@ -250,3 +250,13 @@ def test_images_pass_unscaled(pictures: Pictures) -> None:
     images = pictures[0]
     assert Scaling.of(images, True)(images) is images
     assert np.array_equal(Scaling.of(images / 255, True)(images / 255), (images / 255).astype(np.float32))
+
+
+def test_a_long_table_is_not_taken_for_a_matrix() -> None:
+    import pandas as pd
+
+    rows = pd.DataFrame({"task": range(6), "worker": list("abcabc"), "label": [0, 1] * 3})
+    with pytest.raises(ValueError, match=r"^y looks like a table with one row a label \(task, worker, label\)"):
+        read_labels(rows, 6, "TrueLabelClassifier")
+    matrix = pd.DataFrame({"ann": [0, 1, 0], "bob": [1, 1, 0]})
+    assert read_labels(matrix, 3, "TrueLabelClassifier").annotators.tolist() == ["ann", "bob"]

@@ -55,6 +55,9 @@ def fuse(
     device: Annotated[
         str | None, typer.Option(help="auto (by default), cpu, cuda or mps.", rich_help_panel=TRAINING)
     ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Inputs in a .npz file: name of the array.", rich_help_panel=TRAINING)
+    ] = None,
     id_column: Annotated[
         str | None,
         typer.Option("--id", help="Feature table: column that names the examples.", rich_help_panel=TRAINING),
@@ -82,7 +85,7 @@ def fuse(
 
     if file_format not in folders.FORMATS:
         raise ValueError(f"--format must be {' or '.join(folders.FORMATS)}, got {file_format!r}")
-    for_training = {"--network": network, "--epochs": epochs, "--device": device, "--id": id_column}
+    for_training = {"--network": network, "--epochs": epochs, "--device": device, "--id": id_column, "--key": key}
     for_training |= {"--features": features, "--drop": drop, "--size": size, "--grey": grey or None}
     _check_training(data, out, for_training)
     options, recipe = parse_options(option or []), None
@@ -90,11 +93,12 @@ def fuse(
         fusion = Fusion.parse(method, options, seed)
     else:
         fusion, recipe = parse_training(method, options, seed)
-    reading = Reading.parse(features, drop, id_column, size, grey)
+    reading = Reading.parse(features, drop, id_column, size, grey, key)
     inputs, annotations, left_out = _read(data, labels, reading, LabelColumns.parse(example, annotator, label, classes))
     note = folders.describe(fusion, annotations, file_format)
     if out is not None:
         folders.check_folder(out, note)
+    from truelabel.metrics import confusion_interval
 
     fused = fusion(annotations)
     note |= folders.result_note(annotations, fused)
@@ -116,7 +120,8 @@ def fuse(
     tables = {"consensus": folders.consensus_table(annotations, fused), "annotators": annotators}
     if out is not None:
         if fused.confusion.size <= folders.MOST_CELLS:
-            tables["confusion"] = folders.confusion_table(annotations, fused)
+            ends = confusion_interval(annotations, fused.posterior, fused.confusion)
+            tables["confusion"] = folders.confusion_table(annotations, fused.confusion, ends)
         folders.write_fusion(out, tables, note)
 
     _show(annotations, annotators)
@@ -200,5 +205,7 @@ def _tell(note: dict[str, Any], left_out: str) -> None:
     values = [f"{names[key]} {value:.2f}" for key, value in note["agreement"].items() if value is not None]
     undefined = "not defined, since no example has two labels, or all that have are of one class"
     typer.echo(f"Agreement beyond chance: {', '.join(values) or undefined}")
+    if not values:
+        typer.echo("What is said of annotators follows from their own labels alone")
     if left_out:
         typer.echo(f"Left out for want of labels: {left_out}")

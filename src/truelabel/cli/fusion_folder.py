@@ -99,19 +99,16 @@ def annotator_table(annotations: Annotations, fused: Fused) -> dict[str, Any]:
     }
 
 
-def confusion_table(annotations: Annotations, fused: Fused) -> dict[str, Any]:
-    """A row for each cell of each annotator's matrix, with its 95% interval."""
+def confusion_table(annotations: Annotations, confusion: Any, ends: Any) -> dict[str, Any]:
+    """A row for each cell of each annotator's matrix ``(R, K, K)``, with its interval ``(R, K, K, 2)``."""
     import numpy as np
 
-    from truelabel.metrics import confusion_interval
-
-    r, k = fused.confusion.shape[:2]
-    ends = confusion_interval(annotations, fused.posterior, fused.confusion)
+    r, k = confusion.shape[:2]
     return {
         "annotator": _named(annotations.annotators, np.repeat(np.arange(r), k * k)),
         "true": _named(annotations.classes, np.tile(np.repeat(np.arange(k), k), r)),
         "observed": _named(annotations.classes, np.tile(np.arange(k), r * k)),
-        "probability": fused.confusion.ravel(),
+        "probability": confusion.ravel(),
         "low": ends[..., 0].ravel(),
         "high": ends[..., 1].ravel(),
     }

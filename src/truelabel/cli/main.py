@@ -40,7 +40,7 @@ def as_options(message: str) -> str:
     message = re.sub(r"\bcolumns=", "--features", message).replace("size=(H, W)", "--size HxW")
     message = message.replace("use majority_vote", "use --method majority-vote")
     message = message.replace("raise max_iterations or tolerance", "raise --option max_iterations= or tolerance=")
-    return re.sub(r"\b(example|annotator|label|classes|drop|size|network|device)=(?!\S)", r"--\1", message)
+    return re.sub(r"\b(example|annotator|label|classes|drop|size|network|device|key)=(?!\S)", r"--\1", message)
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:

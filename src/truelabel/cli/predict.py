@@ -15,6 +15,7 @@ def predict(
     id_column: Annotated[
         str | None, typer.Option("--id", help="Feature table: column that names the examples; as in training.")
     ] = None,
+    key: Annotated[str | None, typer.Option(help="A .npz file: name of the array; as in training.")] = None,
 ) -> None:
     """Write the most probable true class of each example, and the probability of every class."""
     from dataclasses import replace
@@ -27,7 +28,7 @@ def predict(
     check_output(out)
     classifier = TrueLabelClassifier.load(run)
     reading = sources.Reading.load(run)
-    inputs = replace(reading, id_column=id_column or reading.id_column).inputs(data)
+    inputs = replace(reading, id_column=id_column or reading.id_column, key=key or reading.key).inputs(data)
     probs = classifier.predict_proba(inputs.values)
     best = probs.argmax(-1)
     table = {"example": name_array(inputs.names), "label": classifier.classes_[best], "probability": probs.max(-1)}

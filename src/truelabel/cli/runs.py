@@ -37,6 +37,7 @@ def train_run(classifier: TrueLabelClassifier, inputs: Inputs, annotations: Anno
         annotations: what was said.
         out: the run folder.
     """
+    from truelabel.cli.fusion_folder import MOST_CELLS, confusion_table
     from truelabel.cli.tables import write_columns
 
     classifier.fit(inputs.values, annotations)
@@ -61,6 +62,9 @@ def train_run(classifier: TrueLabelClassifier, inputs: Inputs, annotations: Anno
         },
         out / "annotators.csv",
     )
+    if classifier.confusion_.size <= MOST_CELLS:
+        ends = classifier.confusion_interval(inputs.values, annotations)
+        write_columns(confusion_table(annotations, classifier.confusion_, ends), out / "confusion.csv")
 
 
 def show_run(classifier: TrueLabelClassifier, annotations: Annotations, out: Path) -> None:
@@ -82,7 +86,7 @@ def show_run(classifier: TrueLabelClassifier, annotations: Annotations, out: Pat
     rows.append(["annotator skill, lowest to highest", _range(classifier.annotator_skill_)])
     typer.echo(f"{method.name} on {annotations}")
     show([method.name, "value"], rows, right=1)
-    typer.echo(f"Wrote the run to {out}: model, metrics, label_quality.csv, annotators.csv")
+    typer.echo(f"Wrote the run to {out}: model, metrics, label_quality.csv, annotators.csv, confusion.csv")
 
 
 def _range(skill: Any) -> str:

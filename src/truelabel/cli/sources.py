@@ -26,6 +26,7 @@ class Reading:
         id_column: column of a table that names its examples; row numbers if None.
         size: height and width that images are brought to; as they are if None.
         grey: images with one channel.
+        key: the array of a .npz file that holds several.
     """
 
     columns: list[str] | None = None
@@ -33,13 +34,20 @@ class Reading:
     id_column: str | None = None
     size: tuple[int, int] | None = None
     grey: bool = False
+    key: str | None = None
 
     @classmethod
     def parse(
-        cls, features: str | None, drop: str | None, id_column: str | None, size: str | None, grey: bool
+        cls,
+        features: str | None,
+        drop: str | None,
+        id_column: str | None,
+        size: str | None,
+        grey: bool,
+        key: str | None,
     ) -> Reading:
         """From the options of the command line."""
-        return cls(parse_list(features), tuple(parse_list(drop) or ()), id_column, parse_size(size), grey)
+        return cls(parse_list(features), tuple(parse_list(drop) or ()), id_column, parse_size(size), grey, key)
 
     def inputs(self, source: Path, files: list[str] | None = None) -> Inputs:
         """Read a folder of images, an array file or a table of features.
@@ -60,7 +68,7 @@ class Reading:
         if not source.exists():
             raise FileNotFoundError(f"there is no file or folder {source}")
         if source.suffix.lower() in ARRAYS:
-            values = _checked(load_array(source), source)
+            values = _checked(load_array(source, self.key), source)
             return Inputs(values, list(range(len(values))), self)
         features = feature_table(source, columns=self.columns, drop=self.drop, id=self.id_column)
         return Inputs(features.inputs, list(features.ids), replace(self, columns=list(features.columns), drop=()))

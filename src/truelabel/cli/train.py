@@ -37,6 +37,7 @@ def train(
     drop: Annotated[str | None, typer.Option(help="Feature table: columns to leave out.")] = None,
     size: Annotated[str | None, typer.Option(help="Images: bring to this size, like 64 or 48x64.")] = None,
     grey: Annotated[bool, typer.Option("--grey", help="Images: one channel.")] = False,
+    key: Annotated[str | None, typer.Option(help="Inputs in a .npz file: name of the array.")] = None,
     drop_unlabelled: Annotated[
         bool, typer.Option("--drop-unlabelled", help="Leave out examples and annotators without labels.")
     ] = False,
@@ -70,7 +71,7 @@ def train(
     from truelabel.methods import get_method
 
     recipe = get_method(method).with_options(**parse_options(option or []))
-    reading = Reading.parse(features, drop, id_column, size, grey)
+    reading = Reading.parse(features, drop, id_column, size, grey, key)
     columns = LabelColumns.parse(example, annotator, label, classes)
     inputs, annotations = read_pair(data, labels, reading, columns)
     if drop_unlabelled:

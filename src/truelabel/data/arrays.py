@@ -54,7 +54,7 @@ def load_array(path: str | os.PathLike[str], key: str | None = None) -> npt.NDAr
         raise ValueError(f"{path} is a damaged .npz file ({error}): save or download it again") from error
     there = ", ".join(keys) or "nothing"
     if key is None and len(keys) != 1:
-        raise ValueError(f"{path} holds {len(keys)} arrays: pass key=, one of {there}")
+        raise ValueError(f"{path} holds {len(keys)} arrays: pass key= one of {there}")
     if key is not None and key not in keys:
         raise ValueError(f"{path} has no array {key!r}: it holds {there}")
     return _load(path, keys[0] if key is None else key)

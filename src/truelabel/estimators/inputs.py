@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from truelabel.annotations import Annotations
 from truelabel.coding import Name, is_missing
-from truelabel.frames import Table
+from truelabel.frames import Table, TableError, guess_columns
 
 COLUMN_VECTOR = (
     "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
@@ -84,6 +84,7 @@ def _from_array(y: Any, classes: Sequence[Name] | None) -> Annotations:
     if hasattr(y, "columns"):
         table = Table(y)
         if len(table.columns) > 1:
+            _refuse_long_table(table)
             return Annotations.from_matrix(y, classes=classes)
         values = np.array(table.column(table.columns[0]).to_pylist())[:, None]
     else:
@@ -104,6 +105,19 @@ def _from_array(y: Any, classes: Sequence[Name] | None) -> Annotations:
         raise ValueError("Input y contains NaN or infinity: every example needs a label; use (N, R) for missing ones")
     check_classification_targets(values)
     return Annotations.from_labels(values, classes=classes)
+
+
+def _refuse_long_table(table: Table) -> None:
+    """One row a label is not one row an example, even if there are as many."""
+    try:
+        columns = guess_columns(table, {"example": None, "annotator": None, "label": None})
+    except TableError:
+        return
+    if len(columns) == 3:
+        raise ValueError(
+            f"y looks like a table with one row a label ({', '.join(columns.values())}): "
+            "pass Annotations.from_table(y, examples=...), with the names of the rows of X"
+        )
 
 
 @dataclass(frozen=True)

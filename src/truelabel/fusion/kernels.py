@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truelabel.annotations import Annotations
+from truelabel.annotations import Annotations, require_annotations
 from truelabel.coding import LabelError
 
 Array = NDArray[np.float64]
@@ -85,6 +85,7 @@ class Votes:
     """
 
     def __init__(self, annotations: Annotations) -> None:
+        require_annotations(annotations)
         if annotations.space:
             raise LabelError("labels are fused for whole examples, not for masks")
         if not annotations.classes:

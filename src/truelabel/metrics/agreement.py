@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from truelabel.annotations import Annotations
+from truelabel.annotations import Annotations, require_annotations
 
 Array = NDArray[np.float64]
 Level = Literal["nominal", "ordinal", "interval"]
@@ -182,5 +182,6 @@ def _beyond(observed: float, expected: float) -> float:
 
 
 def _refuse_masks(annotations: Annotations) -> None:
+    require_annotations(annotations)
     if annotations.space:
         raise ValueError("annotations holds masks: pass Annotations.from_matrix(...) of their pixels instead")

@@ -82,6 +82,7 @@ def fuse(
     from truelabel.cli import fusion_folder as folders
     from truelabel.cli.fusions import Fusion, parse_training, settled
     from truelabel.cli.sources import LabelColumns, Reading
+    from truelabel.metrics import confusion_interval
 
     if file_format not in folders.FORMATS:
         raise ValueError(f"--format must be {' or '.join(folders.FORMATS)}, got {file_format!r}")
@@ -98,7 +99,6 @@ def fuse(
     note = folders.describe(fusion, annotations, file_format)
     if out is not None:
         folders.check_folder(out, note)
-    from truelabel.metrics import confusion_interval
 
     fused = fusion(annotations)
     note |= folders.result_note(annotations, fused)

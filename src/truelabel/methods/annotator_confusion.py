@@ -14,6 +14,7 @@ from truelabel.losses import CrossEntropy
 from truelabel.methods.method import Method
 from truelabel.noise import AnnotatorConfusion, FixedConfusion
 from truelabel.noise.annotator_confusion import check_options
+from truelabel.noise.transition import check_rows
 from truelabel.training import Blueprint
 
 Matrices = tuple[tuple[tuple[float, ...], ...], ...]
@@ -121,6 +122,5 @@ def _matrices(given: Any) -> Matrices:
     values = values.unsqueeze(0) if values.dim() == 2 else values
     if values.dim() != 3 or values.shape[1] != values.shape[2]:
         raise ValueError(f"confusion must be (annotators, classes, classes), got {tuple(values.shape)}")
-    if not bool((values >= 0).all()) or not bool(((values.sum(-1) - 1).abs() <= 1e-4).all()):
-        raise ValueError("the rows of confusion must be probabilities that sum to one")
+    check_rows("confusion", values)
     return tuple(tuple(tuple(row) for row in matrix) for matrix in values.tolist())

@@ -11,6 +11,7 @@ from torch.nn import functional
 from truelabel.checks import check_amount, check_flag, check_whole
 from truelabel.noise.confusion_cells import Cells, FullCells, LowRankCells, SaidByAnnotators, over_units
 from truelabel.noise.model import NoiseModel
+from truelabel.noise.transition import check_rows
 from truelabel.types import Prediction
 
 START = 0.956
@@ -103,8 +104,7 @@ class AnnotatorConfusion(NoiseModel):
         self.annotators, self.trace, self.shrinkage = annotators, trace, shrinkage
         if rank is None and annotators * classes**2 > MOST_CELLS:
             rank = default_rank(classes)
-        low = rank is not None and rank < classes
-        self.cells: Cells = LowRankCells(classes, rank) if low and rank is not None else FullCells(classes)
+        self.cells: Cells = FullCells(classes) if rank is None or rank >= classes else LowRankCells(classes, rank)
         self.head = nn.Linear(features, classes)
         begin = self.cells.start(start)
         # With a prior the group has the start, and annotators are where it is.
@@ -190,8 +190,7 @@ class FixedConfusion(NoiseModel):
         super().__init__()
         if confusion.dim() != 3 or confusion.shape[1:] != (classes, classes):
             raise ValueError(f"confusion must be (annotators, {classes}, {classes}), got {tuple(confusion.shape)}")
-        if not bool((confusion >= 0).all()) or not bool(((confusion.sum(-1) - 1).abs() <= 1e-4).all()):
-            raise ValueError("the rows of confusion must be probabilities that sum to one")
+        check_rows("confusion", confusion)
         self.head = nn.Linear(features, classes)
         self.register_buffer("matrices", confusion.to(self.head.weight.dtype))
         self.cells = KnownCells(classes)

@@ -7,11 +7,16 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from truelabel.noise.confusion_cells import over_units
 from truelabel.noise.model import NoiseModel
 from truelabel.types import Categorical, Likelihood, Prediction
 
 FEWEST = 3
 """Annotators from whom weights can be learned: of two, each is judged by the other alone, whatever its weight."""
+
+
+REACH = 10.0
+"""How far the logit of a weight should be able to travel in a training."""
 
 
 class DoctorHeads(NoiseModel):
@@ -60,8 +65,11 @@ class DoctorHeads(NoiseModel):
         log_weights = self.weight.log_softmax(0)
         weighted = each + log_weights.unsqueeze(-1)
         clean = weighted.logsumexp(-2)
-        who = annotators.clamp_min(0).view(len(annotators), *[1] * (clean.dim() - 2), -1, 1)
-        who = who.expand(*clean.shape[:-1], annotators.shape[-1], self.classes)
+        who = (
+            over_units(annotators.clamp_min(0), clean.shape[:-1])
+            .unsqueeze(-1)
+            .expand(*[-1] * clean.dim(), self.classes)
+        )
         noisy: Likelihood = Categorical(each.gather(-2, who))
         if self.averaging:
             rest = 1 - log_weights.exp()[who[..., 0]]
@@ -72,7 +80,7 @@ class DoctorHeads(NoiseModel):
         return (self.weight,) if isinstance(self.weight, nn.Parameter) else ()
 
     def noise_reach(self) -> float:
-        return 10.0
+        return REACH
 
 
 class _ByOthers(Likelihood):

@@ -95,5 +95,10 @@ def check_transition(transition: Tensor, classes: int) -> None:
     """Raise a one-line ValueError if this is no transition matrix of so many classes."""
     if transition.shape != (classes, classes):
         raise ValueError(f"transition must be ({classes}, {classes}), got {tuple(transition.shape)}")
-    if not bool((transition >= 0).all()) or not bool(((transition.sum(-1) - 1).abs() <= 1e-4).all()):
-        raise ValueError("the rows of transition must be probabilities that sum to one")
+    check_rows("transition", transition)
+
+
+def check_rows(name: str, matrices: Tensor) -> None:
+    """Raise a one-line ValueError unless the last axis of ``matrices (..., K, K)`` holds probabilities."""
+    if not bool((matrices >= 0).all()) or not bool(((matrices.sum(-1) - 1).abs() <= 1e-4).all()):
+        raise ValueError(f"the rows of {name} must be probabilities that sum to one")

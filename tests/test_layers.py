@@ -65,7 +65,8 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 
 def _home(name: str) -> str:
     """The layer of a name that stands in ``truelabel`` itself."""
-    return {"Annotations": "annotations", "TrueLabelClassifier": "estimators", "__version__": "types"}.get(name, name)
+    homes = {"Annotations": "annotations", "__version__": "types"}
+    return homes.get(name, "estimators" if name.startswith("TrueLabel") else name)
 
 
 def test_every_part_has_a_place() -> None:

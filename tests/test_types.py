@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from truelabel.types import Categorical, Likelihood, mix
+from truelabel.types import Categorical, Likelihood, Uncertainty, mix
 
 
 def log_probs(*shape: int, seed: int = 0) -> Tensor:
@@ -118,3 +118,31 @@ def test_the_gradient_reaches_only_what_was_seen() -> None:
     Categorical(table).at(torch.tensor([[0, 0], [2, 1]])).sum().backward()
     assert table.grad is not None
     assert table.grad.tolist() == [[[2, 0, 0]], [[0, 1, 1]]]
+
+
+@pytest.mark.parametrize("units", [(7,), (2, 3, 4)])
+def test_an_answer_alone_spreads_as_classes_drawn_from_it(units: tuple[int, ...]) -> None:
+    probs = log_probs(*units, 3).exp()
+    found = Uncertainty.of_answer(probs)
+    drawn = torch.distributions.OneHotCategorical(probs).sample(torch.Size([20_000]))
+    torch.testing.assert_close(found.variance, drawn.var(0), rtol=0, atol=0.01)
+    torch.testing.assert_close(found.entropy, torch.distributions.Categorical(probs).entropy())
+    assert found.probs is probs
+    assert not found.sampled
+
+
+def test_draws_spread_as_they_do_and_never_more_than_classes() -> None:
+    vectors = log_probs(50, 7, 3).exp()
+    probs, variance = vectors.mean(0), vectors.var(0, correction=0)
+    found = Uncertainty.of_draws(probs, variance)
+    assert found.variance is variance
+    assert found.sampled
+    assert (found.variance < Uncertainty.of_answer(probs).variance).all()
+    torch.testing.assert_close(found.entropy, Uncertainty.of_answer(probs).entropy)
+
+
+def test_what_is_certain_spreads_not_at_all() -> None:
+    just_above_one = 1 + torch.finfo(torch.float).eps
+    found = Uncertainty.of_answer(torch.tensor([[1.0, 0.0], [just_above_one, 0.0]]))
+    assert found.variance.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert found.entropy.tolist() == [0.0, 0.0]

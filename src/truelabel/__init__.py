@@ -24,13 +24,14 @@ if TYPE_CHECKING:
         transforms,
     )
     from truelabel.annotations import Annotations
-    from truelabel.estimators import TrueLabelClassifier
+    from truelabel.estimators import TrueLabelClassifier, TrueLabelSegmenter
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Annotations",
     "TrueLabelClassifier",
+    "TrueLabelSegmenter",
     "__version__",
     "corruption",
     "data",
@@ -45,7 +46,11 @@ __all__ = [
     "transforms",
 ]
 
-_HOMES = {"Annotations": "truelabel.annotations", "TrueLabelClassifier": "truelabel.estimators"}
+_HOMES = {
+    "Annotations": "truelabel.annotations",
+    "TrueLabelClassifier": "truelabel.estimators",
+    "TrueLabelSegmenter": "truelabel.estimators",
+}
 
 
 def __getattr__(name: str) -> Any:

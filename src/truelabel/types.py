@@ -96,12 +96,59 @@ class Prediction(NamedTuple):
     Attributes:
         clean: ``(*U, K)``, log p(y|x), the answer that the user wants.
         noisy: the likelihood of what annotators said.
-        penalty: ``()``, a regulariser of the noise model, zero without one.
+        penalty: ``()``, a regulariser of the noise model, zero without one. Read it after the loss: a model may find
+            it along with the likelihood of the labels.
     """
 
     clean: Tensor
     noisy: Likelihood
     penalty: Tensor
+
+
+class Uncertainty(NamedTuple):
+    r"""How sure a model is of what it says about new inputs.
+
+    The variance is that of a vector of class probabilities. A model with a spread of its own draws many such vectors
+    for one input. Any other model has only its answer, from which classes can be drawn, vectors that are one-hot: the
+    variance is then :math:`p (1 - p)`, the largest that the mean :math:`p` allows, and tells no more than ``probs``.
+    Compare variances of the same kind only.
+
+    Attributes:
+        probs: ``(*U, K)``, mean of the vectors.
+        variance: ``(*U, K)``, their variance, class by class.
+        entropy: ``(*U)``, of ``probs``, in nats.
+        sampled: True if the vectors are draws of the model, False if they are classes drawn from its answer.
+
+    Example:
+        >>> import torch
+        >>> Uncertainty.of_answer(torch.tensor([[0.5, 0.5], [1.0, 0.0]]))
+        Uncertainty(probs=tensor([[0.5000, 0.5000],
+                                  [1.0000, 0.0000]]),
+                    variance=tensor([[0.2500, 0.2500],
+                                     [0.0000, 0.0000]]),
+                    entropy=tensor([0.6931, 0.0000]), sampled=False)
+    """
+
+    probs: Tensor
+    variance: Tensor
+    entropy: Tensor
+    sampled: bool
+
+    @classmethod
+    def of_draws(cls, probs: Tensor, variance: Tensor) -> Uncertainty:
+        """Of a model that draws vectors with this mean and variance, ``(*U, K)`` each."""
+        return cls(probs, variance, _entropy(probs), True)
+
+    @classmethod
+    def of_answer(cls, probs: Tensor) -> Uncertainty:
+        """Of a model without a spread of its own, whose answer is ``probs (*U, K)``."""
+        return cls(probs, (probs * (1 - probs)).clamp_min(0), _entropy(probs), False)
+
+
+def _entropy(probs: Tensor) -> Tensor:
+    # Rounding may put a probability just above one.
+    entropy: Tensor = torch.special.entr(probs).sum(-1)
+    return entropy.clamp_min(0)
 
 
 class Step(NamedTuple):

@@ -16,6 +16,7 @@ from PIL import Image
 from pyarrow import csv
 
 from truelabel.cli.main import main
+from truelabel.data import write_mask
 
 Cli = Callable[..., tuple[int, str, str]]
 Columns = dict[str, list[Any]]
@@ -90,6 +91,59 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.save(folder / "vector.npy", truth())
     _pictures(folder)
     _bad_files(folder, features, long)
+    return folder
+
+
+def _true_masks(count: int, *space: int) -> NDArray[np.int64]:
+    """A block in each image, in another place each time."""
+    masks = np.zeros((count, *space), np.int64)
+    for n, mask in enumerate(masks):
+        mask[tuple(slice(1 + (n + axis) % 3, side // 2 + 2 + n % 2) for axis, side in enumerate(space))] = 1
+    return masks
+
+
+def _drawn(masks: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """What three readers make of ``(N, *space)``: ann is exact, bob too far to one side, cid draws nothing."""
+    return {"ann": masks, "bob": np.maximum(masks, np.roll(masks, 1, axis=-1)), "cid": np.zeros_like(masks)}
+
+
+def _bright(masks: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Pictures of bytes in which the blocks are bright."""
+    noise = np.random.default_rng(3).integers(0, 60, masks.shape)
+    return (60 + 120 * masks + noise).astype(np.uint8)
+
+
+@pytest.fixture(scope="session")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight pictures of 12 x 16 in a folder for each reader; bob left out the last two, one is nested."""
+    folder = tmp_path_factory.mktemp("cells")
+    masks = _true_masks(8, 12, 16)
+    names = [f"p{n}" for n in range(7)] + ["deep/p7"]
+    (folder / "images" / "deep").mkdir(parents=True)
+    for name, image in zip(names, _bright(masks), strict=True):
+        Image.fromarray(image).save(folder / "images" / f"{name}.png")
+    for reader, own in _drawn(masks).items():
+        for name, mask in list(zip(names, own, strict=True))[: 6 if reader == "bob" else 8]:
+            write_mask(folder / reader / f"{name}.png", mask)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def scans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four volumes of 10 x 9 x 8 with an affine, in a folder each: image, ann, bob, and cid but for the first."""
+    nibabel = pytest.importorskip("nibabel")
+    folder = tmp_path_factory.mktemp("scans")
+    masks = _true_masks(4, 10, 9, 8)
+    for n, mask in enumerate(masks):
+        (folder / f"case{n}").mkdir()
+        affine = np.diag([0.75, 0.75, 3.0, 1.0])
+        affine[:3, 3] = [-40.0, 7.5, n]
+        image = 100.0 * mask + np.random.default_rng(n).normal(0, 20, mask.shape) - 500
+        layers = {"image": image.astype(np.float32)} | {r: m[n].astype(np.uint8) for r, m in _drawn(masks).items()}
+        for name, values in layers.items():
+            if (n, name) != (0, "cid"):
+                file = folder / f"case{n}" / f"{name}.nii.gz"
+                nibabel.save(nibabel.Nifti1Image(values, affine), file)
     return folder
 
 

@@ -33,3 +33,5 @@ def test_the_table_has_a_line_for_each(cli: Cli) -> None:
         (line,) = (line for line in printed.splitlines() if line.startswith(f"│ {method.name} "))
         assert method.summary in line
         assert method.paper in line
+        tasks: dict[tuple[str, ...], str] = {("classification",): "examples", ("segmentation",): "pixels"}
+        assert f"│ {tasks.get(method.tasks, 'both')} " in line

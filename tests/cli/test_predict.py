@@ -77,15 +77,19 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(
     assert os.listdir(tmp_path) == []  # noqa: PTH208 - hidden files count
 
 
-def test_what_is_no_run_is_refused(cli: Cli, shelf: Path, tmp_path: Path) -> None:
+def test_what_is_no_run_or_no_table_is_refused(cli: Cli, run: Path, shelf: Path, tmp_path: Path) -> None:
     code, _, errors = cli("predict", shelf, shelf / "x.npy", "--out", tmp_path / "answers.csv")
     assert code == 1
-    assert errors == f"error: {shelf} holds no trained classifier: there is no model.json in it\n"
+    assert errors == f"error: {shelf} holds no trained model: there is no model.json in it\n"
     folder = tmp_path / "folder.csv"
     folder.mkdir()
-    code, _, errors = cli("predict", shelf, shelf / "x.npy", "--out", folder)
+    code, _, errors = cli("predict", run, shelf / "x.npy", "--out", folder)
     assert code == 1
     assert errors == f"error: --out {folder} is a folder: name a file in it\n"
+    for option in ("--readers", "--errors", "--probabilities"):
+        code, _, errors = cli("predict", run, shelf / "x.npy", "--out", tmp_path / "answers.csv", option)
+        assert code == 1
+        assert errors == f"error: {option} is for masks, but {run} gives one class an example: leave it out\n"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}"])

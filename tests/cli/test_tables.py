@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from truelabel.cli.tables import check_output, show, write_columns
+from truelabel.cli.tables import check_output, counted, show, show_readers, write_columns
 from truelabel.frames import Table
 
 
@@ -29,6 +29,29 @@ def test_brackets_are_text_and_no_markup(text: str, capsys: pytest.CaptureFixtur
     show(["name", text], [[text, 1]], title=f"Title of {text}")
     printed = capsys.readouterr().out
     assert printed.count(text) == 3
+
+
+def test_readers_stand_by_skill_and_of_many_only_the_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    skill = np.array([0.5, 0.9, 0.7])
+    show_readers({"reader": ["a", "b", "c"], "images": [1, 2, 3], "skill": skill, "dice": [0.25, 1.0, 0]}, "it", "Who")
+    lines = capsys.readouterr().out.splitlines()
+    assert "Dice with it" in lines[2]
+    assert [line.split() for line in lines if line.startswith("│")] == [
+        ["│", "b", "│", "2", "│", "90.0%", "│", "1.000", "│"],
+        ["│", "c", "│", "3", "│", "70.0%", "│", "0.000", "│"],
+        ["│", "a", "│", "1", "│", "50.0%", "│", "0.250", "│"],
+    ]
+    many = np.arange(13)
+    show_readers({"reader": [f"r{n:02}" for n in many], "images": many, "skill": many / 13, "dice": many}, "it", "Who")
+    printed = capsys.readouterr().out
+    assert "Who: the six most and the six least skilled" in " ".join(printed.split())
+    assert [f"r{n:02}" in printed for n in many].count(True) == 12
+    assert "r06" not in printed
+
+
+def test_what_there_is_none_of_is_not_counted() -> None:
+    assert counted({"image": 1, "reader": 2}) == "1 image and 2 readers"
+    assert counted({"image": 0, "reader": 0}) == ""
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "CSV"])

@@ -28,7 +28,7 @@ from truelabel.corruption import (
     symmetric,
 )
 from truelabel.fusion import Fused, dawid_skene, glad, mace, majority_vote, one_coin
-from truelabel.learners import CausalNL, Classifier, Learner
+from truelabel.learners import CausalNL, Classifier, Learner, ProbabilisticUNet, SeparateNetworks
 from truelabel.losses import (
     BiTempered,
     CrossEntropy,
@@ -39,12 +39,13 @@ from truelabel.losses import (
     SoftBootstrap,
 )
 from truelabel.methods import METHODS, Method
-from truelabel.networks import Network, UNet, build
+from truelabel.networks import Network, Trunk, UNet, build
 from truelabel.noise import (
     AnnotatorConfusion,
     DoctorHeads,
     FixedConfusion,
     GaussianLogits,
+    InstanceConfusion,
     LogisticNormal,
     NoiseModel,
     NoNoise,
@@ -52,7 +53,7 @@ from truelabel.noise import (
     Transition,
 )
 from truelabel.selection import CoTeaching, Disagreement, KeepAll, Selector, SelfPaced
-from truelabel.transforms import HorizontalFlip, Mixup, NoiseAgainstNoise, RandomCrop, Transform
+from truelabel.transforms import HorizontalFlip, Mixup, NoiseAgainstNoise, RandomCrop, RandomPatch, Transform
 from truelabel.types import MISSING, Batch
 
 Units = tuple[int, ...]
@@ -104,6 +105,10 @@ NOISE_MODELS: dict[str, Callable[[int, int, int], NoiseModel]] = {
     "FixedConfusion": lambda features, classes, annotators: FixedConfusion(
         features, classes, symmetric(classes, 0.3).expand(annotators, -1, -1)
     ),
+    "InstanceConfusion": InstanceConfusion,
+    "InstanceConfusion low rank": lambda features, classes, annotators: InstanceConfusion(
+        features, classes, annotators, rank=2, trunk=Trunk(features, blocks=1, dims=0)
+    ),
     "NoNoise": lambda features, classes, annotators: NoNoise(features, classes),
     "TemperedHead": lambda features, classes, annotators: TemperedHead(features, classes, temperature=2.0),
     "Transition": lambda features, classes, annotators: Transition(features, classes, symmetric(classes, 0.3)),
@@ -133,6 +138,15 @@ LEARNERS: dict[str, Callable[[Shape, int, int], Learner]] = {
         trunk(shape), classes, shape, latent=1, relaxation="straight-through"
     ),
     "Classifier": lambda shape, classes, annotators: Classifier(trunk(shape), NoNoise(8, classes), CrossEntropy()),
+    "ProbabilisticUNet": lambda shape, classes, annotators: ProbabilisticUNet(
+        trunk(shape), classes, shape, latent=2, samples=3, masks="all", width=4
+    ),
+    "ProbabilisticUNet one mask": lambda shape, classes, annotators: ProbabilisticUNet(
+        trunk(shape), classes, shape, latent=2, samples=3, width=4
+    ),
+    "SeparateNetworks": lambda shape, classes, annotators: SeparateNetworks(
+        [trunk(shape) for _ in range(annotators)], classes
+    ),
 }
 
 SELECTORS: dict[str, Callable[[], Selector]] = {
@@ -149,6 +163,7 @@ TRANSFORMS: dict[str, Callable[[], Transform]] = {
     "Mixup": Mixup,
     "NoiseAgainstNoise": lambda: NoiseAgainstNoise(CLASSES),
     "RandomCrop": lambda: RandomCrop(padding=2),
+    "RandomPatch": lambda: RandomPatch((2, 3)),
 }
 
 FUSIONS: dict[str, Callable[[Annotations], Fused]] = {
@@ -219,14 +234,21 @@ METHOD_OPTIONS: dict[str, dict[str, Any]] = {
     "mace": {"restarts": 2},
     "majority-vote": {},
     "mbem": {"rounds": 2},
+    "mean-label": {},
     "mentornet": {"warm_up": 1},
     "mixup": {},
     "noise-against-noise": {},
     "one-coin": {},
     "oracle-confusion": {"confusion": symmetric(3, 0.3)},
+    "pixelwise-confusion": {"encoder": "separate", "blocks": 1},
+    "pixelwise-confusion-low-rank": {"warm_up": 0},
+    "probabilistic-unet": {"latent": 2, "samples": 2},
     "reweight": {"warm_up": 1},
+    "separate-networks": {},
     "single-confusion": {},
     "soft-bootstrap": {},
+    "spatial-staple": {"window": 3},
+    "staple": {},
     "t-revision": {"warm_up": 1, "revision_rate": 1e-3},
     "weighted-doctor-net": {"weight_epochs": 1},
 }
@@ -236,7 +258,10 @@ ONLY_UNITS: dict[str, tuple[Units, ...]] = {
     "CausalNL exact": ((7,),),
     "CausalNL straight-through": ((7,),),
     "HorizontalFlip": ((3, 4, 5),),
+    "ProbabilisticUNet": ((3, 4, 5),),
+    "ProbabilisticUNet one mask": ((3, 4, 5),),
     "RandomCrop": ((3, 4, 5),),
+    "RandomPatch": ((3, 4, 5),),
 }
 """Components that know one kind of units only."""
 
@@ -246,14 +271,48 @@ NOT_COMPONENTS: dict[str, set[str]] = {
     "learners": {"Elbo", "ElboWeights", "Learner", "ParameterGroups", "reduce_slots"},
     "selection": {"Selector", "mean_over"},
     "transforms": {"AUGMENTATIONS", "Augmentation", "Transform", "augmentations"},
-    "fusion": {"Fused", "GladFused", "MaceFused", "confusion_from_posterior", "expected_counts", "posterior_given"},
+    "fusion": {
+        "FuseMasks",
+        "Fused",
+        "GladFused",
+        "MaceFused",
+        "SpatialFused",
+        "confusion_from_posterior",
+        "expected_counts",
+        "fuse_images",
+        "mask_counts",
+        "posterior_given",
+        "spatial_staple",
+        "staple",
+        "vote_masks",
+    },
     "corruption": {
+        "Blank",
+        "BlocksDropped",
         "CIFAR10_MAP",
         "CIFAR100_MAP",
+        "Chain",
         "Corruption",
+        "EdgeAdded",
+        "EdgeRemoved",
+        "Faithful",
+        "Fracture",
+        "GreyDilation",
+        "GreyErosion",
         "MNIST_MAP",
+        "MaskReaders",
+        "Reader",
+        "Relabelling",
+        "Swelling",
+        "Thickening",
+        "Thinning",
+        "TrueMask",
         "cifar10_annotators",
+        "digit_readers",
+        "lesion_readers",
         "perturbed_skills",
+        "strength_for_dice",
+        "tumour_readers",
     },
 }
 """Public names of each package that no table needs to hold."""

@@ -14,7 +14,7 @@ from truelabel.types import MISSING, Batch, Step
 Units = tuple[int, ...]
 Make = Callable[[], Learner]
 
-CLASSES = 6
+CLASSES, ANNOTATORS = 6, 8
 
 
 def keep(batch: Batch, which: Tensor) -> Batch:
@@ -97,11 +97,14 @@ def test_a_one_hot_target_is_a_hard_label(make_learner: Make, batch: Batch) -> N
 
 
 def test_a_gradient_reaches_every_parameter(make_learner: Make, batch: Batch) -> None:
-    learner = make_learner().train()
-    total(learner(batch)).backward()
+    learner, who = make_learner().train(), batch.annotators
+    for shift in range(ANNOTATORS):  # so that everybody has labelled
+        shifted = torch.where(who < 0, who, (who + shift) % ANNOTATORS)
+        total(learner(batch._replace(annotators=shifted))).backward()
+        for name, parameter in learner.named_parameters():
+            assert parameter.grad is not None or not parameter.requires_grad, name
     for name, parameter in learner.named_parameters():
-        if parameter.requires_grad:
-            assert parameter.grad is not None, name
+        if parameter.grad is not None:
             assert parameter.grad.isfinite().all(), name
             assert parameter.grad.any(), name
 
@@ -165,3 +168,23 @@ def test_a_step_reads_no_value(make_learner: Make, units: Units, batch: Batch) -
     step = learner(there)
     total(step).backward()
     assert step.losses.shape == units[:1]
+
+
+def test_it_says_how_sure_it_is(make_learner: Make, units: Units, batch: Batch) -> None:
+    learner, state = make_learner(), torch.get_rng_state()
+    found = learner.uncertainty(batch.inputs)
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.testing.assert_close(found.probs, learner.predict(batch.inputs).clean.exp())
+    torch.testing.assert_close(found.entropy, torch.distributions.Categorical(found.probs).entropy())
+    largest = found.probs * (1 - found.probs)
+    assert found.variance.shape == (*units, CLASSES)
+    assert (found.variance >= 0).all()
+    assert (found.variance < largest).all() if found.sampled else torch.equal(found.variance, largest)
+    for few, all_of_them in zip(learner.uncertainty(batch.inputs[:2])[:3], found[:3], strict=True):
+        torch.testing.assert_close(few, all_of_them[:2])
+        assert not few.requires_grad
+
+
+def test_precision_of_uncertainty_is_kept(make_learner: Make, batch: Batch) -> None:
+    found = make_learner().float().uncertainty(batch.inputs.float())
+    assert found.probs.dtype == found.variance.dtype == found.entropy.dtype == torch.float

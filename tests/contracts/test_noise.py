@@ -172,3 +172,31 @@ def test_a_step_reads_no_value(make_noise: Make, units: Units, batch: Batch, fea
     model = make_noise().train().to("meta")
     prediction = model(batch.inputs.to("meta"), features.to("meta"), batch.annotators.to("meta"))
     assert prediction.noisy.at(batch.labels.to("meta")).shape == (*units, SLOTS)
+
+
+def test_a_spread_is_one_of_probabilities(make_noise: Make, units: Units, features: Tensor) -> None:
+    model, state = make_noise(), torch.get_rng_state()
+    found = model.uncertainty(features)
+    assert torch.equal(torch.get_rng_state(), state)
+    if found is None:
+        return
+    assert found.sampled
+    assert found.probs.shape == found.variance.shape == (*units, CLASSES)
+    torch.testing.assert_close(found.probs.sum(-1), torch.ones(units, dtype=torch.double))
+    torch.testing.assert_close(found.entropy, torch.distributions.Categorical(found.probs).entropy())
+    # No vectors of probabilities spread more than one-hot ones of the same mean.
+    assert (found.variance > 0).all()
+    assert (found.variance < found.probs * (1 - found.probs)).all()
+    part = model.train().uncertainty(features[:2].float().double())
+    assert part is not None
+    for few, all_of_them in zip(part[:3], found[:3], strict=True):
+        torch.testing.assert_close(few, all_of_them[:2], rtol=0, atol=1e-5)
+        assert not few.requires_grad
+
+
+def test_what_spreads_is_the_answer(make_noise: Make, batch: Batch, features: Tensor) -> None:
+    model = make_noise()
+    found, prediction = model.uncertainty(features), model(batch.inputs, features, batch.annotators)
+    # The clean answer of a density is taken at its mean, without the noise.
+    if found is not None and prediction.noisy.normalised:
+        torch.testing.assert_close(found.probs, prediction.clean.exp())

@@ -40,7 +40,7 @@ def test_the_parts_of_a_batch_fit_each_other(make_transform: Make, batch: Batch)
     given = make_transform()(batch)
     n, slots = given.annotators.shape
     assert len(given.inputs) == len(given.labels) == len(given.index) == n
-    assert given.labels.shape == (*batch.labels.shape[:-1], slots)
+    assert given.labels.shape == (n, *given.inputs.shape[2:][: batch.labels.dim() - 2], slots)
     assert given.weights.shape == (n, slots)
     assert given.soft is None or given.soft.shape[:-1] == given.labels.shape
 

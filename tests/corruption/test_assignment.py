@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from truelabel.corruption import assignment
-from truelabel.corruption.assignment import MANY, assign
+from truelabel.corruption.assignment import MANY, assign, label_bounds
 
 Pairs = tuple[Tensor, Tensor]
 
@@ -105,3 +105,14 @@ def test_memory_follows_the_labels_not_the_annotators() -> None:
 def test_no_examples_need_nobody() -> None:
     for annotators in (3, MANY):
         assert [len(part) for part in assign(0, annotators, (1, 2), None, generator())] == [0, 0]
+
+
+@pytest.mark.parametrize(("given", "bounds"), [(None, (4, 4)), (1, (1, 1)), (4, (4, 4)), ((2, 3), (2, 3))])
+def test_bounds_are_read(given: int | tuple[int, int] | None, bounds: tuple[int, int]) -> None:
+    assert label_bounds(given, 4) == bounds
+
+
+@pytest.mark.parametrize("given", [0, 5, (0, 2), (3, 2), (1, 5)])
+def test_bounds_that_cannot_be_are_refused(given: int | tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match=r"labels_per_example must lie in 1\.\.4, got"):
+        label_bounds(given, 4)

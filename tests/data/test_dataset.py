@@ -19,6 +19,9 @@ def dataset(**changes: Any) -> Dataset:
     return Dataset(**(parts | changes))
 
 
+MASKS = {"inputs": np.zeros((3, 1, 4, 6), np.uint8), "labels": np.zeros((3, 4, 6), np.int16)}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -30,6 +33,10 @@ def dataset(**changes: Any) -> Dataset:
         ({"labels": np.array([0, 2, 1])}, r"label 2 in row 2 of toy is outside 0..1"),
         ({"labels": np.array([0, 1, -1])}, "label -1 in row 3"),
         ({"classes": ("a", "a")}, "repeat a name"),
+        (MASKS | {"labels": np.zeros((3, 4, 5), np.int16)}, r"labels of toy are int16 of shape \(3, 4, 5\)"),
+        (MASKS | {"labels": np.zeros((3, 4, 6), np.int64)}, "labels of toy are int64"),
+        (MASKS | {"labels": np.full((3, 4, 6), 2, np.int16)}, "label 2 in row 1 of toy is outside 0..1"),
+        (MASKS | {"labels": np.full((3, 4, 6), -2, np.int16)}, "label -2 in row 1"),
     ],
 )
 def test_refuses_parts_that_do_not_fit(changes: dict[str, Any], message: str) -> None:
@@ -61,6 +68,14 @@ def test_take_accepts_positions_slices_and_masks() -> None:
     assert data.take(slice(1, None)).labels.tolist() == [1, 1]
     assert data.take(data.labels == 0).inputs.tolist() == [[0, 1]]
     assert len(data.take([])) == 0
+
+
+def test_pixels_may_have_classes_or_none() -> None:
+    labels = np.array([0, 1, -1] * 24, np.int16).reshape(3, 4, 6)
+    data = dataset(**(MASKS | {"labels": labels}))
+    assert len(data) == 3
+    np.testing.assert_array_equal(data.take([2]).labels, labels[2:])
+    assert len(dataset(inputs=np.zeros((2, 1, 4, 6, 5), np.float32), labels=np.zeros((2, 4, 6, 5), np.int16))) == 2
 
 
 def test_check_split_names_the_choices() -> None:

@@ -7,7 +7,9 @@ from types import ModuleType
 
 import truelabel.data
 
-HEAVY = ("PIL", "narwhals", "pandas", "polars", "pyarrow", "scipy", "sklearn", "torch")
+HEAVY = (
+    "PIL", "narwhals", "nibabel", "pandas", "polars", "pyarrow", "scipy", "skimage", "sklearn", "tifffile", "torch",
+)  # fmt: skip
 SCRIPT = f"""
 import sys, types
 package = types.ModuleType("truelabel")

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
 from sklearn.datasets import make_blobs
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
+Scans = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +57,23 @@ def thorough() -> dict[str, Any]:
         "device": "cpu",
         "random_state": 0,
     }
+
+
+@pytest.fixture(scope="session")
+def scans() -> Scans:
+    """Images (16, 1, 7, 8) whose brightness tells the class, the truth (16, 7, 8), and masks of three readers.
+
+    The second takes 2 for 1. The third takes 2 for background, and left out every third image; the first left out rows.
+    """
+    rng = np.random.default_rng(0)
+    truth = np.digitize(gaussian_filter(rng.normal(size=(16, 7, 8)), (0, 1, 1)), [0.0, 0.2])
+    images = truth[:, None] + 0.2 * rng.normal(size=(16, 1, 7, 8))
+    masks = np.stack([truth, np.minimum(truth, 1), np.where(truth == 2, 0, truth)], 1)
+    masks[::3, 2], masks[1::4, 0, :2] = -1, -1
+    return images.astype(np.float32), truth, masks
+
+
+@pytest.fixture(scope="session")
+def drawing() -> dict[str, Any]:
+    """Settings for a fit to scans whose result does not matter."""
+    return {"network": "unet:4", "epochs": 2, "batch_size": 8, "device": "cpu", "random_state": 0}

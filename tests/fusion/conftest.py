@@ -15,6 +15,7 @@ PEOPLE = {"rte": "truth.csv", "bluebird": "truth.csv", "sentiment": "train.csv",
 
 
 Crowd = tuple[Annotations, NDArray[np.int64]]
+Mask = NDArray[np.uint8]
 
 
 def _simulate(n: int, skills: Sequence[float], classes: int) -> Crowd:
@@ -29,6 +30,35 @@ def _simulate(n: int, skills: Sequence[float], classes: int) -> Crowd:
 def simulate() -> Callable[[int, Sequence[float], int], Crowd]:
     """Of n, skills, K: everybody labels everything, right with their skill, else any other class; and the truth."""
     return _simulate
+
+
+def _read_by(truth: Mask, errors: Sequence[float], seed: int = 0) -> Mask:
+    rng, classes = np.random.default_rng(seed), int(truth.max()) + 1
+    masks = np.stack([truth] * len(errors))
+    for mask, error in zip(masks, errors, strict=True):
+        wrong = rng.random(truth.shape) < error
+        mask[wrong] = (mask[wrong] + rng.integers(1, classes, int(wrong.sum()))) % classes
+    return masks
+
+
+def _blobs(space: Sequence[int], classes: int = 2, seed: int = 0) -> Mask:
+    from scipy.ndimage import gaussian_filter
+
+    field = gaussian_filter(np.random.default_rng(seed).standard_normal(space), 5)
+    mask: Mask = np.searchsorted(np.quantile(field, np.linspace(0.6, 1, classes)[:-1]), field).astype(np.uint8)
+    return mask
+
+
+@pytest.fixture
+def blobs() -> Callable[..., Mask]:
+    """Of a shape, classes and a seed: a mask of smooth regions, 60% background."""
+    return _blobs
+
+
+@pytest.fixture
+def read_by() -> Callable[..., Mask]:
+    """Of a mask ``(*space)``, errors (R,) and a seed: masks ``(R, *space)`` wrong at random voxels, that often."""
+    return _read_by
 
 
 @pytest.fixture(params=PEOPLE)

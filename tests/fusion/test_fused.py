@@ -7,6 +7,7 @@ import pytest
 
 from truelabel.annotations import Annotations
 from truelabel.fusion import Fused, confusion_from_posterior
+from truelabel.fusion.fused import rows_to_one
 
 
 def slow_confusion(annotations: Annotations, posterior: list[list[float]], smoothing: float) -> list[list[list[float]]]:
@@ -54,6 +55,17 @@ def test_what_was_never_seen_is_rare_rather_than_impossible() -> None:
 def test_no_labels_at_all() -> None:
     annotations = Annotations.from_matrix([[-1, -1]] * 3, classes=2)
     np.testing.assert_array_equal(confusion_from_posterior(annotations, np.full((3, 2), 0.5)), np.full((2, 2, 2), 0.5))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_sums_become_one_along_any_axis_and_what_was_never_counted_is_even(axis: int) -> None:
+    counts = np.random.default_rng(0).random((3, 4, 5))
+    np.testing.assert_allclose(rows_to_one(counts, axis) * counts.sum(axis, keepdims=True), counts)
+    never = np.moveaxis(counts, axis, -1)
+    never[1, 2] = 0
+    probs = np.moveaxis(rows_to_one(counts, axis), axis, -1)
+    np.testing.assert_allclose(probs.sum(-1), 1)
+    assert (probs[1, 2] == 1 / counts.shape[axis]).all()
 
 
 def test_a_result_is_frozen() -> None:

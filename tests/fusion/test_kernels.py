@@ -7,7 +7,7 @@ from scipy.special import logsumexp, softmax
 from truelabel.annotations import Annotations
 from truelabel.coding import LabelError
 from truelabel.fusion import kernels
-from truelabel.fusion.kernels import Votes, sums_at, to_probabilities
+from truelabel.fusion.kernels import Votes, normalise, sums_at, to_probabilities
 
 
 @pytest.fixture(params=[1, 7, 10**6])
@@ -72,6 +72,7 @@ def test_probabilities_and_their_normaliser(k: int) -> None:
     probs = logits.copy()
     assert to_probabilities(probs) == pytest.approx(logsumexp(logits, -1).sum())
     np.testing.assert_allclose(probs, softmax(logits, -1))
+    np.testing.assert_allclose(normalise(logits.copy()), logsumexp(logits, -1))
 
 
 def test_sums_of_nothing_are_not_integers() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -21,7 +23,7 @@ class Constant(Learner):
         losses = torch.where(batch.labels[:, 0] >= 0, -clean.gather(1, batch.labels.clamp_min(0))[:, 0], 0.0)
         return Step(losses, clean.new_zeros(()), clean.argmax(-1), losses.detach())
 
-    def predict(self, inputs: Tensor) -> Prediction:
+    def predict(self, inputs: Tensor, annotators: Tensor | None = None) -> Prediction:
         clean = self.logits.log_softmax(-1).expand(len(inputs), -1)
         return Prediction(clean, Categorical(clean.unsqueeze(-2)), clean.new_zeros(()))
 
@@ -36,6 +38,15 @@ def test_by_default_all_that_trains_is_network() -> None:
     groups = learner.parameter_groups()
     assert [id(p) for p in groups.network] == [id(learner.logits)]
     assert groups.noise == []
+
+
+def test_by_default_a_learner_is_as_sure_as_its_answer() -> None:
+    found = Constant().uncertainty(torch.zeros(2, 3))
+    probs = torch.tensor([1.0, math.e]) / (1 + math.e)
+    torch.testing.assert_close(found.probs, probs.expand(2, 2))
+    torch.testing.assert_close(found.variance, probs.prod().expand(2, 2))
+    assert not found.sampled
+    assert not found.variance.requires_grad
 
 
 def test_a_learner_of_ones_own() -> None:

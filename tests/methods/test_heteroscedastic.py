@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from truelabel import Annotations
 from truelabel.learners import Classifier
 from truelabel.methods import get_method, learn
 from truelabel.noise import GaussianLogits
-from truelabel.training import Blueprint, Engine, Job, TrainingConfig, clean_probs
+from truelabel.training import Blueprint, Engine, Job, Run, TrainingConfig, clean_probs
 
 CPU = Engine(device="cpu")
 NAMES = ("heteroscedastic", "heteroscedastic-temperature", "heteroscedastic-full")
@@ -67,9 +68,52 @@ def test_the_papers_choose_by_likelihood_and_by_accuracy() -> None:
     [
         ("heteroscedastic", {"samples": 0}),
         ("heteroscedastic-temperature", {"temperature": 0.0}),
+        ("heteroscedastic-temperature", {"upsample": 0}),
         ("heteroscedastic-full", {"factors": -1}),
     ],
 )
 def test_options_check_themselves(name: str, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         get_method(name).with_options(**options)
+
+
+def discs(count: int, side: int) -> tuple[Any, Any]:
+    """Noisy images of a disc, and its masks."""
+    rng = np.random.default_rng(0)
+    centre = rng.uniform(6, side - 6, (count, 2, 1, 1))
+    row, column = np.mgrid[:side, :side]
+    masks = ((row - centre[:, 0]) ** 2 + (column - centre[:, 1]) ** 2 < 25).astype(int)
+    images = masks[:, None] + 0.3 * rng.standard_normal((count, 1, side, side))
+    return images.astype(np.float32), masks
+
+
+class Coarse(nn.Module):
+    """A network of one's own whose maps are half as high and wide as its images; named outputs, as torchvision has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maps = nn.Sequential(nn.Conv2d(1, 8, 5, stride=2, padding=2), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1))
+
+    def forward(self, images: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"out": self.maps(images).relu()}
+
+
+def test_masks_are_learned_by_a_network_of_lower_resolution() -> None:
+    images, masks = discs(24, 20)
+    method = get_method("heteroscedastic-temperature").with_options(
+        temperature=1.0, samples=10, prediction_samples=50, upsample=2
+    )
+    config = TrainingConfig(epochs=12, batch_size=6, learning_rate=0.02, validation=0.25)
+    job = Job(images, Annotations.from_masks(masks[:, None]), Coarse(), config, 0)
+    fabric = CPU.fabric(config.precision)
+    fabric.launch()
+    learner = method.learn(Run(job, fabric)).learner
+    probs = clean_probs(learner, torch.from_numpy(images)).numpy()
+    assert probs.shape == (24, 20, 20, 2)
+    predicted = probs.argmax(-1)
+    dice = 2 * (predicted * masks).sum((1, 2)) / (predicted + masks).sum((1, 2))
+    assert dice.mean() > 0.9
+    found = learner.uncertainty(torch.from_numpy(images))
+    edge = np.abs(np.diff(masks, axis=1, append=masks[:, -1:])) > 0
+    assert found.variance.shape == (24, 20, 20, 2)
+    assert found.entropy.numpy()[edge].mean() > 3 * found.entropy.numpy()[~edge].mean()

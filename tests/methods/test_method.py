@@ -18,7 +18,7 @@ from truelabel import Annotations
 from truelabel.learners import Learner
 from truelabel.methods import METHODS, Learned, Method, get_method, learn
 from truelabel.methods.cross_entropy import plain_classifier
-from truelabel.training import Blueprint, Engine, Job, Run, RunFolderError
+from truelabel.training import Blueprint, Engine, Job, Run, RunFolderError, TrainingConfig, clean_probs
 
 CPU = Engine(device="cpu")
 METHOD = get_method("cross-entropy")
@@ -185,3 +185,72 @@ def test_options_are_the_fields() -> None:
         method.with_options(size=1)
     with pytest.raises(ValueError, match="cross-entropy has no option 'size': it has none"):
         METHODS["cross-entropy"].with_options(size=1)
+
+
+def masks_job(inputs: tuple[int, ...], labels: tuple[int, ...], patch: tuple[int, ...] | None = None) -> Job:
+    """Six images and the masks of two readers, of sizes that need not be the same."""
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(6, 1, *inputs)).astype(np.float32)
+    annotations = Annotations.from_masks(rng.integers(0, 2, (6, 2, *labels)))
+    config = TrainingConfig(epochs=1, batch_size=3, patch=patch)
+    return Job(images, annotations, "unet:4", config, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("space", "patch"),
+    [((6, 7), (7, 7)), ((6, 7), (6, 8)), ((6, 7), (2, 3, 3)), ((4, 5, 6), (4, 5)), ((4, 5, 6), (5, 5, 5))],
+    ids=str,
+)
+def test_a_patch_that_does_not_fit_leaves_no_folder_behind(
+    space: tuple[int, ...], patch: tuple[int, ...], tmp_path: Path
+) -> None:
+    job = replace(masks_job(space, space, patch), folder=tmp_path / "run")
+    with pytest.raises(ValueError) as caught:
+        learn(METHOD, job, CPU)
+    assert str(caught.value) == f"patch {patch} does not fit into label maps of {space}: make it smaller"
+    assert not (tmp_path / "run").exists()
+
+
+def test_patches_of_one_label_an_example_make_no_sense(short: Job) -> None:
+    with pytest.raises(ValueError, match=r"patch \(2, 2\) does not fit into label maps of \(\): make it smaller"):
+        learn(METHOD, replace(short, config=replace(short.config, patch=(2, 2))), CPU)
+
+
+@pytest.mark.parametrize("space", [(6, 7), (4, 5, 6)], ids=str)
+def test_a_patch_as_large_as_the_image_is_the_image(space: tuple[int, ...]) -> None:
+    whole, patch = (learn(METHOD, masks_job(space, space, size), CPU) for size in (None, space))
+    # The corners of patches are drawn, even if there is only one; nothing else in this training is.
+    assert weights(patch) == weights(whole)
+
+
+SAMPLED = {"samples": 8, "prediction_samples": 8}
+
+
+def test_labels_may_be_larger_than_what_a_network_gives_if_a_head_enlarges_it() -> None:
+    method = get_method("heteroscedastic-temperature").with_options(upsample=2, **SAMPLED)
+    assert method.space((6, 7)) == (12, 14)
+    assert method.with_options(upsample=1).space((6, 7)) == METHOD.space((6, 7)) == (6, 7)
+    job = masks_job((6, 7), (12, 14))
+    learned = learn(method, job, CPU)
+    probs = clean_probs(learned.learner, torch.from_numpy(job.inputs))
+    assert probs.shape == (6, 12, 14, 2)
+    torch.testing.assert_close(probs.sum(-1), torch.ones(6, 12, 14))
+
+
+@pytest.mark.parametrize(
+    ("options", "labels", "patch", "given", "wanted"),
+    [
+        ({"upsample": 1}, (12, 14), None, "6 x 7", "12 x 14"),
+        ({"upsample": 2}, (6, 7), None, "12 x 14", "6 x 7"),
+        ({"upsample": 3}, (12, 14), None, "18 x 21", "12 x 14"),
+        ({"upsample": 2}, (12, 14), (6, 6), "12 x 12", "6 x 6"),
+    ],
+)
+def test_labels_of_another_size_than_the_answers_are_refused(
+    options: dict[str, int], labels: tuple[int, int], patch: tuple[int, int] | None, given: str, wanted: str
+) -> None:
+    method = get_method("heteroscedastic-temperature").with_options(**options, **SAMPLED)
+    with pytest.raises(ValueError) as caught:
+        learn(method, masks_job((6, 7), labels, patch), CPU)
+    expected = f"the network gives maps of {given}, but the labels are maps of {wanted}: choose another network"
+    assert str(caught.value) == expected

@@ -164,7 +164,7 @@ def posterior_given(annotations: Annotations, confusion: Array, prior: Array) ->
 
 
 def dawid_skene(annotations: Annotations, prior: Array, rounds: int = 60) -> tuple[Array, Array]:
-    posterior = majority_vote(annotations).posterior
+    posterior = majority_vote(annotations).posterior.astype(np.float64)
     for _ in range(rounds):
         confusion = confusion_from_posterior(annotations, posterior)
         posterior = posterior_given(annotations, confusion, prior)

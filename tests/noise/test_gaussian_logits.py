@@ -148,7 +148,8 @@ def test_in_training_the_clean_class_is_that_of_the_mean_logits() -> None:
 @pytest.mark.parametrize("training", [True, False])
 def test_uncertainty(units: tuple[int, ...], training: bool) -> None:
     model, features = GaussianLogits(FEATURES, CLASSES, factors=2).train(training), torch.randn(*units, FEATURES)
-    probs, variance, entropy = model.uncertainty(features)
+    probs, variance, entropy, sampled = model.uncertainty(features)
+    assert sampled
     assert probs.shape == variance.shape == (*units, CLASSES)
     assert entropy.shape == units
     torch.testing.assert_close(probs, predict(model.eval(), features).clean.exp())
@@ -240,10 +241,10 @@ def test_half_precision_features_are_sampled_in_single() -> None:
     ("options", "message"),
     [
         ({"temperature": 0.0}, "temperature must be positive, got 0.0"),
-        ({"factors": -1}, "factors must not be negative, got -1"),
-        ({"samples": 0}, "samples must be at least 1, got 0"),
-        ({"prediction_samples": 0}, "prediction_samples must be at least 1"),
-        ({"upsample": 0}, "upsample must be at least 1"),
+        ({"factors": -1}, "factors must be a whole number of at least 0, got -1"),
+        ({"samples": 0}, "samples must be a whole number of at least 1, got 0"),
+        ({"prediction_samples": 0}, "prediction_samples must be a whole number of at least 1"),
+        ({"upsample": 1.5}, "upsample must be a whole number of at least 1, got 1.5"),
         ({"binary": True}, "binary needs classes=2 and factors=0, got classes=4"),
     ],
 )

@@ -253,6 +253,58 @@ def test_without_the_dummy_the_last_class_has_logit_zero() -> None:
     torch.testing.assert_close(predict(model, features).clean.exp(), expected)
 
 
+@pytest.mark.parametrize("units", [(7,), (2, 3, 5)])
+@pytest.mark.parametrize(("covariance", "dummy"), VARIANTS)
+def test_the_latent_is_the_normal_of_the_logits(covariance: Covariance, dummy: bool, units: tuple[int, ...]) -> None:
+    model = LogisticNormal(FEATURES, CLASSES, temperature=0.7, scale=0.3, covariance=covariance, dummy=dummy).double()
+    features = 3 * torch.randn(*units, FEATURES, dtype=torch.double)
+    location, scale, factors = model.latent(features)
+    mean, root = dense(model, features)
+    shape, size = (*units, CLASSES, CLASSES), mean.shape[-1]
+    expected = torch.zeros(shape, dtype=torch.double)
+    expected[..., :size, :size] = root @ root.mT / 0.7**2
+    torch.testing.assert_close(factors @ factors.mT + scale.square().diag_embed(), expected)
+    torch.testing.assert_close(location[..., :size], mean / 0.7)
+    assert (location[..., size:] == 0).all()
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize(("covariance", "dummy"), VARIANTS)
+def test_uncertainty_against_draws_of_a_normal(covariance: Covariance, dummy: bool, training: bool) -> None:
+    model = LogisticNormal(
+        FEATURES, CLASSES, temperature=0.7, covariance=covariance, dummy=dummy, prediction_samples=5000
+    ).double()
+    features = 2 * torch.randn(2, 3, FEATURES, dtype=torch.double)
+    mean, scale = dense(model, features)
+    drawn = MultivariateNormal(mean, scale @ scale.mT).sample(torch.Size([20_000])) / 0.7
+    vectors = (drawn if dummy else functional.pad(drawn, (0, 1))).softmax(-1)
+    found = model.train(training).uncertainty(features)
+    assert found.sampled
+    torch.testing.assert_close(found.probs, vectors.mean(0), rtol=0, atol=0.025)
+    torch.testing.assert_close(found.variance, vectors.var(0), rtol=0, atol=0.01)
+    torch.testing.assert_close(found.entropy, torch.distributions.Categorical(found.probs).entropy())
+
+
+def test_without_noise_the_mean_over_draws_is_the_clean_answer() -> None:
+    model = LogisticNormal(FEATURES, CLASSES, scale=1e-6).double()
+    torch.nn.init.zeros_(model.spread.weight)
+    torch.nn.init.zeros_(model.spread.bias)
+    features = torch.randn(7, FEATURES, dtype=torch.double)
+    found = model.uncertainty(features)
+    torch.testing.assert_close(found.probs, predict(model, features).clean.exp(), rtol=0, atol=1e-5)
+    assert found.variance.max() < 1e-10
+
+
+def test_the_length_of_c_is_uncertainty_that_the_clean_answer_does_not_show() -> None:
+    model, features = LogisticNormal(FEATURES, CLASSES).double(), torch.randn(7, FEATURES, dtype=torch.double)
+    quiet = model.uncertainty(features)
+    with torch.no_grad():
+        model.spread.weight.mul_(10)
+        model.spread.bias.mul_(10)
+    loud = model.uncertainty(features)
+    assert (loud.variance.sum(-1) > 2 * quiet.variance.sum(-1)).all()
+
+
 class LargestTensor(TorchDispatchMode):
     """Remembers the largest number of elements that any operation allocated, in the backward pass too."""
 
@@ -311,6 +363,7 @@ def test_huge_features_stay_finite_in_single_precision(covariance: Covariance, d
     features = (size * torch.randn(7, FEATURES)).requires_grad_()
     prediction = predict(model, features)
     values = [prediction.clean, prediction.noisy.all(), prediction.noisy.at(torch.randint(CLASSES, (7, 1)))]
+    assert all(found.isfinite().all() for found in model.uncertainty(features)[:3])
     torch.stack([value.sum() for value in values]).sum().backward()
     gradients = [features.grad, *(parameter.grad for parameter in model.parameters())]
     for value in (*values, *gradients):
@@ -372,6 +425,7 @@ def test_both_heads_belong_to_the_classifier_and_neither_starts_at_zero() -> Non
         ({"scale": -0.5}, "scale=-0.5"),
         ({"scale": math.nan}, "scale=nan"),
         ({"smoothing": 0.0}, "smoothing=0.0"),
+        ({"prediction_samples": 0}, "prediction_samples must be a whole number of at least 1, got 0"),
         ({"smoothing": 1.0}, "smoothing=1.0"),
         ({"covariance": "low-rank"}, "covariance='low-rank'.*full, diagonal, isotropic, identity"),
     ],

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from truelabel.learners import Classifier
 from truelabel.losses import CrossEntropy
 from truelabel.networks import MLP
-from truelabel.noise import NoiseModel
+from truelabel.noise import AnnotatorConfusion, FixedConfusion, NoiseModel, NoNoise
 from truelabel.types import Batch, Categorical, Prediction, mix
 
 
@@ -42,6 +42,10 @@ def test_by_default_nothing_is_noise() -> None:
     assert list(Plain(2, 3).noise_parameters()) == []
 
 
+def test_by_default_a_model_has_no_spread_of_its_own() -> None:
+    assert OneConfusion(2, 3).uncertainty(torch.zeros(5, 2)) is None
+
+
 def test_hooks_run() -> None:
     model, seen = OneConfusion(2, 3), list[object]()
     model.register_forward_hook(lambda module, args, result: seen.append(result))
@@ -60,3 +64,37 @@ def test_a_model_of_ones_own_trains_in_a_classifier() -> None:
     assert [tuple(p.shape) for p in groups.noise] == [(3, 3)]
     assert len(groups.network) == len(list(learner.parameters())) - 1
     assert all(p.grad is not None and p.grad.any() for p in groups.noise)
+
+
+@pytest.mark.parametrize("space", [(), (4, 5), (2, 3, 2)], ids=str)
+@pytest.mark.parametrize("annotators", [6, 1])
+def test_matrices_that_are_everywhere_the_same_are_those_of_every_unit(space: tuple[int, ...], annotators: int) -> None:
+    model = AnnotatorConfusion(7, 3, annotators).double()
+    nn.init.normal_(model.rho)
+    features, who = torch.randn(2, *space, 7, dtype=torch.double), torch.tensor([[5, 0, 3, 3], [1, 2, 4, 0]])
+    matrices, confusion = model.matrices_at(features, features, who), model.annotator_confusion()
+    assert matrices is not None
+    assert confusion is not None
+    assert matrices.shape == (2, *space, 4, 3, 3)
+    for n in range(2):
+        for slot in range(4):
+            expected = confusion[who[n, slot] if annotators > 1 else 0]
+            assert torch.equal(matrices[n, ..., slot, :, :], expected.expand(*space, 3, 3))
+    # They are what the model mixes with.
+    prediction = model(features, features, who)
+    mixed = torch.einsum("...k,...skj->...sj", prediction.clean.exp(), matrices)
+    torch.testing.assert_close(prediction.noisy.all().exp(), mixed)
+
+
+def test_matrices_that_are_known_are_at_every_unit_too() -> None:
+    known = torch.tensor([[[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    model, features = FixedConfusion(7, 2, known), torch.randn(3, 4, 7)
+    matrices = model.matrices_at(features, features, torch.tensor([[1], [0], [1]]))
+    assert matrices is not None
+    torch.testing.assert_close(matrices, known[torch.tensor([1, 0, 1])].view(3, 1, 1, 2, 2).expand(3, 4, 1, 2, 2))
+
+
+def test_a_model_without_matrices_has_none_anywhere() -> None:
+    features, who = torch.randn(3, 4, 7), torch.zeros(3, 1, dtype=torch.long)
+    assert NoNoise(7, 2).matrices_at(features, features, who) is None
+    assert AnnotatorConfusion(7, 2, 3, by_input=True).matrices_at(features, features, who) is None

@@ -24,6 +24,9 @@ from truelabel.training import TrainingConfig
         ({"patience": 0}, "patience must be a whole number of at least 1, or None"),
         ({"select": "first"}, "select must be one of best, last"),
         ({"precision": "8-bit"}, "precision must be one of 32-true, bf16-mixed"),
+        ({"patch": (8,)}, r"size of a patch must be \(H, W\) or \(D, H, W\), got \(8,\)"),
+        ({"patch": (8, 0)}, "a side of a patch must be a whole number of at least 1, got 0"),
+        ({"patch": (8, 4.5)}, "a side of a patch must be a whole number"),
     ],
 )
 def test_wrong_settings_are_named(setting: dict[str, Any], message: str) -> None:
@@ -35,3 +38,10 @@ def test_settings_survive_json() -> None:
     config = TrainingConfig(schedule="step", step_epochs=(3, 5), patience=7)
     again = json.loads(json.dumps(config.to_json()))
     assert TrainingConfig(**again) == config
+
+
+@pytest.mark.parametrize("patch", [None, (8, 4), (2, 3, 4)])
+def test_a_patch_is_a_tuple_and_survives_json(patch: tuple[int, ...] | None) -> None:
+    config = TrainingConfig(patch=patch)
+    assert config.patch == patch
+    assert TrainingConfig(**json.loads(json.dumps(config.to_json()))) == config

@@ -24,7 +24,7 @@ class TwoKinds(Learner):
         loss = (self.network + self.noise).sum().expand(len(batch.index))
         return Step(loss, loss.new_zeros(()), batch.index, loss.detach())
 
-    def predict(self, inputs: Tensor) -> Prediction:
+    def predict(self, inputs: Tensor, annotators: Tensor | None = None) -> Prediction:
         return Prediction(inputs, Categorical(inputs), inputs.new_zeros(()))
 
     def parameter_groups(self) -> ParameterGroups:

@@ -4,13 +4,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from truelabel import Annotations
+from truelabel.learners import Classifier
+from truelabel.losses import CrossEntropy
 from truelabel.methods import METHODS
-from truelabel.training import Blueprint, Job, Run, clean_probs
+from truelabel.networks import MLP, UNet
+from truelabel.noise import AnnotatorConfusion, InstanceConfusion
+from truelabel.training import Blueprint, Job, Run, clean_probs, mean_matrices
 
 LEARNER = METHODS["cross-entropy"].learner
 
@@ -98,3 +103,69 @@ def test_an_annotator_of_masks_said_one_thing_a_mask(job: Job) -> None:
     )
     assert plan.workload is not None
     assert plan.workload.tolist() == [4, 1]
+
+
+def a_reader(dims: int) -> Classifier:
+    """A learner of masks by four readers of three classes whose matrices differ from pixel to pixel; in float64."""
+    noise = InstanceConfusion(4, 3, 4)
+    learner = Classifier(UNet(1, width=4, depth=2, dims=dims), noise, CrossEntropy()).double()
+    with torch.no_grad():
+        for parameter in (noise.weight, noise.bias, noise.head.weight):
+            parameter.add_(torch.randn_like(parameter))
+    return learner
+
+
+@pytest.mark.parametrize("space", [(5, 6), (3, 4, 5)], ids=str)
+@pytest.mark.parametrize("chunk", [1, 2, 100])
+def test_mean_matrices_by_loops(space: tuple[int, ...], chunk: int) -> None:
+    learner, images = a_reader(len(space)).eval(), torch.randn(5, 1, *space, dtype=torch.double)
+    everybody = torch.arange(4).expand(5, -1)
+    with torch.no_grad():
+        probs = learner.predict(images).clean.exp().reshape(-1, 3)
+        matrices = learner.matrices_at(images, everybody)
+    assert matrices is not None
+    expected = torch.zeros(4, 3, 3, dtype=torch.double)
+    for p, pixel in zip(probs, matrices.reshape(-1, 4, 3, 3), strict=True):
+        for k in range(3):
+            expected[:, k] += p[k] * pixel[:, k]
+    expected /= probs.sum(0).view(1, 3, 1)
+    found = mean_matrices(learner.train(), images, 4, chunk)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(found.sum(-1), torch.ones(4, 3, dtype=torch.double))
+    assert not learner.training
+
+
+def test_mean_matrices_of_a_sure_answer_are_those_of_its_pixels() -> None:
+    learner, images = a_reader(2).eval(), torch.randn(6, 1, 5, 6, dtype=torch.double)
+    assert isinstance(learner.noise, InstanceConfusion)
+    with torch.no_grad():
+        learner.noise.head.weight.mul_(1e3)
+        answer = learner.predict(images).clean.argmax(-1)
+        matrices = learner.matrices_at(images, torch.arange(4).expand(6, -1))
+    assert matrices is not None
+    found = mean_matrices(learner, images, 4)
+    for k in range(3):
+        assert (answer == k).any()
+        torch.testing.assert_close(found[:, k], matrices[answer == k][:, :, k].mean(0), atol=1e-2, rtol=0)
+
+
+def test_mean_matrices_that_are_everywhere_the_same_are_themselves() -> None:
+    noise = AnnotatorConfusion(8, 3, 4)
+    nn.init.normal_(noise.rho)
+    learner = Classifier(MLP(5, width=8), noise, CrossEntropy())
+    found, confusion = mean_matrices(learner, torch.randn(20, 5), 4, chunk=7), learner.annotator_confusion()
+    assert confusion is not None
+    assert found.dtype == torch.double
+    torch.testing.assert_close(found, confusion.detach().double(), atol=1e-6, rtol=1e-6)
+
+
+def test_mean_matrices_of_bytes_are_those_of_floats() -> None:
+    learner = a_reader(2)
+    pixels = torch.randint(256, (3, 1, 5, 6), dtype=torch.uint8)
+    torch.testing.assert_close(mean_matrices(learner, pixels, 4), mean_matrices(learner, pixels / 255, 4))
+
+
+def test_mean_matrices_need_matrices(job: Job, fabric: Fabric) -> None:
+    learner = Run(job, fabric).build("main", LEARNER)[0]
+    with pytest.raises(ValueError, match="^the learner has no confusion matrices$"):
+        mean_matrices(learner, torch.from_numpy(job.inputs), 1)

@@ -7,24 +7,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truelabel.cli.runs import parse_options, show_run, train_run
+from truelabel.cli.mask_reading import CLASSES_HELP, LAYOUT_HELP, PATTERN_HELP, READERS_HELP, VOID_HELP
+from truelabel.cli.runs import parse_options, refuse, show_run, train_run
 
 if TYPE_CHECKING:
     from truelabel import Annotations
     from truelabel.cli.sources import Inputs, LabelColumns, Reading
 
-SHOWN = 6
-"""Annotators that are shown from either end."""
-
 METHOD_HELP = (
     "majority-vote: one vote each. dawid-skene: who mixes up which classes, from many labels a person. "
-    "one-coin: how often each is right, from few. mace: who only guesses. glad: which examples are hard."
+    "one-coin: how often each is right, from few. mace: who only guesses. glad: which examples are hard. "
+    "For masks: majority-vote; staple: who mixes up which classes, image by image; spatial-staple: and where."
 )
 TRAINING = "Training (--data)"
+MASKS = "Masks"
 
 
 def fuse(
-    labels: Annotated[Path, typer.Argument(help="CSV or Parquet with one row a label, or a .npy matrix.")],
+    labels: Annotated[
+        list[Path],
+        typer.Argument(
+            help="CSV or Parquet with one row a label, or a .npy matrix. Or masks: a file of each reader of one image "
+            "(PNG, TIFF, NIfTI, .npy), a folder of many, or .npy (R, H, W), (N, R, H, W) or (N, R, D, H, W).",
+            metavar="LABELS|MASKS",
+        ),
+    ],
     method: Annotated[str, typer.Option(help=METHOD_HELP)] = "majority-vote",
     out: Annotated[
         Path | None, typer.Option(help="Folder for consensus, annotators, confusion and fusion.json.")
@@ -36,8 +43,26 @@ def fuse(
     example: Annotated[str | None, typer.Option(help="Column of examples; guessed by default.")] = None,
     annotator: Annotated[str | None, typer.Option(help="Column of annotators; guessed by default.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of labels; guessed by default.")] = None,
-    classes: Annotated[str | None, typer.Option(help="All classes in order, separated by commas.")] = None,
+    classes: Annotated[str | None, typer.Option(help=CLASSES_HELP)] = None,
     seed: Annotated[int, typer.Option(help="Of ties, random starts and training.")] = 0,
+    layout: Annotated[str | None, typer.Option(help=LAYOUT_HELP, rich_help_panel=MASKS)] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            help="How pictures in a folder are called, so that none is taken for a mask.", rich_help_panel=MASKS
+        ),
+    ] = None,
+    readers: Annotated[str | None, typer.Option(help=READERS_HELP, rich_help_panel=MASKS)] = None,
+    pattern: Annotated[str | None, typer.Option(help=PATTERN_HELP, rich_help_panel=MASKS)] = None,
+    void: Annotated[str | None, typer.Option(help=VOID_HELP, rich_help_panel=MASKS)] = None,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="Write those of each class too: .npy (K, …), or a NIfTI volume a class.",
+            rich_help_panel=MASKS,
+        ),
+    ] = False,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -77,10 +102,13 @@ def fuse(
 ) -> None:
     """Fuse the labels of many annotators into one consensus, and tell how good each annotator is.
 
+    Masks are fused image by image, into one mask each.
+
     Examples and annotators without labels are left out. A folder that holds another fusion is refused.
     """
     from truelabel.cli import fusion_folder as folders
     from truelabel.cli.fusions import Fusion, parse_training, settled
+    from truelabel.cli.mask_sources import are_masks
     from truelabel.cli.sources import LabelColumns, Reading
     from truelabel.metrics import confusion_interval
 
@@ -88,14 +116,33 @@ def fuse(
         raise ValueError(f"--format must be {' or '.join(folders.FORMATS)}, got {file_format!r}")
     for_training = {"--network": network, "--epochs": epochs, "--device": device, "--id": id_column, "--key": key}
     for_training |= {"--features": features, "--drop": drop, "--size": size, "--grey": grey or None}
-    _check_training(data, out, for_training)
+    for_tables = {"--example": example, "--annotator": annotator, "--label": label, "--data": data}
+    for_masks = {"--layout": layout, "--images": images, "--readers": readers, "--pattern": pattern, "--void": void}
     options, recipe = parse_options(option or []), None
+    if are_masks(labels):
+        from truelabel.cli.fuse_masks import fuse_masks
+        from truelabel.cli.mask_reading import MaskReading
+        from truelabel.cli.mask_sources import find_masks
+
+        refuse(for_tables, "for labels of whole examples: train on masks with `truelabel train`")
+        refuse(for_training, "for training: train on masks with `truelabel train`")
+        fusion = Fusion.parse(method, options, seed, masks=True)
+        drawing = MaskReading.parse(layout, images, readers, pattern, classes, void)
+        fuse_masks(find_masks(labels, drawing), fusion, out, file_format, drawing.void, probabilities)
+        return
+    refuse(
+        {**for_masks, "--probabilities": probabilities or None},
+        f"for masks, but {labels[0]} is no folder and no mask: leave it out",
+    )
+    _check_training(data, out, for_training)
     if data is None:
         fusion = Fusion.parse(method, options, seed)
     else:
         fusion, recipe = parse_training(method, options, seed)
     reading = Reading.parse(features, drop, id_column, size, grey, key)
-    inputs, annotations, left_out = _read(data, labels, reading, LabelColumns.parse(example, annotator, label, classes))
+    inputs, annotations, left_out = _read(
+        data, labels[0], reading, LabelColumns.parse(example, annotator, label, classes)
+    )
     note = folders.describe(fusion, annotations, file_format)
     if out is not None:
         folders.check_folder(out, note)
@@ -137,10 +184,9 @@ def fuse(
 
 
 def _check_training(data: Path | None, out: Path | None, for_training: dict[str, Any]) -> None:
-    given = next((name for name, value in for_training.items() if value is not None), None)
-    if data is None and given is not None:
-        raise ValueError(f"{given} is for training: name the inputs with --data")
-    if data is not None and out is None:
+    if data is None:
+        refuse(for_training, "for training: name the inputs with --data")
+    elif out is None:
         raise ValueError("--data needs --out, a folder to keep the run in")
 
 
@@ -154,14 +200,15 @@ def _read(
     import numpy as np
 
     from truelabel.cli.sources import read_pair
+    from truelabel.cli.tables import counted
 
     inputs = None
     if data is None:
         everything = columns.annotations(labels)
     else:
         inputs, everything = read_pair(data, labels, reading, columns)
-    counted = {"example": everything.counts, "annotator": everything.workload}
-    silent = {what: int((counts == 0).sum()) for what, counts in counted.items()}
+    given = {"example": everything.counts, "annotator": everything.workload}
+    silent = {what: int((counts == 0).sum()) for what, counts in given.items()}
     annotations = everything
     if inputs is not None:
         kept = np.flatnonzero(everything.counts)
@@ -170,28 +217,21 @@ def _read(
     elif any(silent.values()):
         annotations = everything.labelled()
     annotations.check_trainable()
-    parts = [f"{n} {what}{'s' * (n > 1)}" for what, n in silent.items() if n]
-    return inputs, annotations, " and ".join(parts)
+    return inputs, annotations, counted(silent)
 
 
 def _show(annotations: Annotations, annotators: dict[str, Any]) -> None:
     import numpy as np
 
-    from truelabel.cli.tables import show
+    from truelabel.cli.tables import show_ends
 
-    order = np.argsort(-annotators["skill"], kind="stable")
-    few = len(order) <= 2 * SHOWN
     columns = [annotators[name] for name in ("annotator", "labels", "skill", "skill_low", "skill_high", "agreement")]
     rows = []
-    for i in order if few else np.concatenate([order[:SHOWN], order[-SHOWN:]]):
+    for i in np.argsort(-annotators["skill"], kind="stable"):
         name, count, skill, low, high, agreement = (column[i] for column in columns)
         rows.append([name, count, f"{skill:.1%}", f"{low:.1%} to {high:.1%}", f"{agreement:.1%}"])
-    show(
-        ["annotator", "labels", "skill", "95% interval", "agrees with the consensus"],
-        rows,
-        title=f"{annotations}" if few else f"{annotations}: the six most and the six least skilled",
-        right=1,
-    )
+    titles = ["annotator", "labels", "skill", "95% interval", "agrees with the consensus"]
+    show_ends(titles, rows, f"{annotations}")
 
 
 def _tell(note: dict[str, Any], left_out: str) -> None:

@@ -7,6 +7,8 @@ import json
 import math
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("csv", "parquet")
 NOTE = "fusion.json"
+MASKS, PROBABILITIES = "consensus", "probabilities"
+"""Folders of what is fused from masks."""
+
 MOST_CELLS = 10_000_000
 """Rows of a table of confusion that is still written."""
 
@@ -49,8 +54,8 @@ def check_folder(folder: Path, described: dict[str, Any]) -> None:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out {folder} is a file: name a folder")
     if not (folder / NOTE).exists():
-        names = (f"{name}.{ending}" for name in ("consensus", "annotators", "confusion") for ending in FORMATS)
-        there = next((name for name in names if (folder / name).exists()), None)
+        tables = (f"{name}.{ending}" for name in ("consensus", "annotators", "confusion") for ending in FORMATS)
+        there = next((name for name in (MASKS, PROBABILITIES, *tables) if (folder / name).exists()), None)
         if there is not None:
             raise ValueError(f"{folder} holds {there} but no {NOTE} that says where it comes from: {out}")
         return
@@ -101,16 +106,20 @@ def annotator_table(annotations: Annotations, fused: Fused) -> dict[str, Any]:
 
 def confusion_table(annotations: Annotations, confusion: Any, ends: Any) -> dict[str, Any]:
     """A row for each cell of each annotator's matrix ``(R, K, K)``, with its interval ``(R, K, K, 2)``."""
+    cells = confusion_cells("annotator", annotations.annotators, annotations.classes, confusion)
+    return {**cells, "low": ends[..., 0].ravel(), "high": ends[..., 1].ravel()}
+
+
+def confusion_cells(who: str, names: Any, classes: Any, confusion: Any) -> dict[str, Any]:
+    """A row for each cell of each matrix ``(R, K, K)``; ``who`` is the column of their R ``names``."""
     import numpy as np
 
     r, k = confusion.shape[:2]
     return {
-        "annotator": _named(annotations.annotators, np.repeat(np.arange(r), k * k)),
-        "true": _named(annotations.classes, np.tile(np.repeat(np.arange(k), k), r)),
-        "observed": _named(annotations.classes, np.tile(np.arange(k), r * k)),
+        who: _named(names, np.repeat(np.arange(r), k * k)),
+        "true": _named(classes, np.tile(np.repeat(np.arange(k), k), r)),
+        "observed": _named(classes, np.tile(np.arange(k), r * k)),
         "probability": confusion.ravel(),
-        "low": ends[..., 0].ravel(),
-        "high": ends[..., 1].ravel(),
     }
 
 
@@ -139,24 +148,46 @@ def result_note(annotations: Annotations, fused: Fused) -> dict[str, Any]:
 
 
 def write_fusion(folder: Path, tables: dict[str, dict[str, Any]], note: dict[str, Any]) -> None:
-    """Write all tables and the note, or nothing: beside the folder first, then moved, the note last.
+    """Write all tables and the note, or nothing.
 
     Args:
         folder: one that :func:`check_folder` let pass.
         tables: columns by name, by name of the table.
         note: what :func:`describe` and :func:`result_note` say.
     """
+    with staged(folder) as part:
+        write_tables(part, tables, note)
+
+
+def write_tables(folder: Path, tables: dict[str, dict[str, Any]], note: dict[str, Any]) -> None:
+    """Write tables in the format of the note, and the note itself."""
     from truelabel.cli.tables import write_columns
 
+    for name, columns in tables.items():
+        write_columns(columns, folder / f"{name}.{note['format']}")
+    (folder / NOTE).write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """A folder beside ``folder``, whose files move into it at the end, the note last; after an error nothing is left.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as top:
+        ...     with staged(Path(top, "out")) as part:
+        ...         _ = (part / "a.txt").write_text("whole")
+        ...     sorted(path.name for path in Path(top).rglob("*"))
+        ['a.txt', 'out']
+    """
     folder = folder.resolve()
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    files = [f"{name}.{note['format']}" for name in tables]
     try:
-        for name, columns in zip(files, tables.values(), strict=True):
-            write_columns(columns, part / name)
-        (part / NOTE).write_text(json.dumps(note, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in (*files, NOTE):
+        part.mkdir(parents=True)
+        yield part
+        names = sorted(path.relative_to(part) for path in part.rglob("*") if path.is_file())
+        for name in sorted(names, key=lambda name: name == Path(NOTE)):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (part / name).replace(folder / name)
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -18,7 +18,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # Without a default for its own help, Typer loads pydantic before that of a verb, which takes 0.2 s.
+    context_settings={"help_option_names": ["-h", "--help"], "default_map": {"help": False}},
 )
 app.command("demo")(demo.demo)
 app.command("fuse")(fuse.fuse)
@@ -35,12 +36,30 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
         raise typer.Exit
 
 
+WORDS = {
+    "size=(H, W)": "--size HxW",
+    "use majority_vote": "use --method majority-vote",
+    "raise max_iterations or tolerance": "raise --option max_iterations= or tolerance=",
+    "layout='reader-folders', 'case-folders' or 'suffixes'": "--layout reader-folders, case-folders or suffixes",
+    "pass images=None for masks only": "fuse the masks alone with `truelabel fuse`",
+    "unread='drop' or 'keep'": "--drop-unlabelled",
+    "mode='RGB' or 'L'": "--grey",
+}
+"""What the library says, and what that is on the command line."""
+
+OPTIONS = (
+    "example|annotator|label|classes|drop|size|network|device|key|"
+    "layout|images|readers|pattern|void|normalise|crop|patch|overlap"
+)
+
+
 def as_options(message: str) -> str:
     """Arguments of the library in a message, as options of the command line."""
-    message = re.sub(r"\bcolumns=", "--features", message).replace("size=(H, W)", "--size HxW")
-    message = message.replace("use majority_vote", "use --method majority-vote")
-    message = message.replace("raise max_iterations or tolerance", "raise --option max_iterations= or tolerance=")
-    return re.sub(r"\b(example|annotator|label|classes|drop|size|network|device|key)=(?!\S)", r"--\1", message)
+    for said, meant in WORDS.items():
+        message = message.replace(said, meant)
+    message = re.sub(r"\bcolumns=", "--features", message)
+    message = re.sub(r"\b(void|normalise)='?(\w+)'?", r"--\1 \2", message)
+    return re.sub(rf"\b({OPTIONS})=(?=[\s,;:)]|$)", r"--\1", message)
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:

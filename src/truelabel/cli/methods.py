@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from truelabel.methods import Method
 
 
 def methods(
@@ -12,7 +15,7 @@ def methods(
         bool, typer.Option("--json", help="Machine-readable, with every option and its default.")
     ] = False,
 ) -> None:
-    """List the methods: name, what it does, task, where it comes from."""
+    """List the methods: name, what it does, whether for examples, pixels or both, where it comes from."""
     import json
 
     from truelabel.methods import METHODS
@@ -32,8 +35,10 @@ def methods(
         return
     from truelabel.cli.tables import show
 
-    rows = [
-        [method.name, method.summary, "yes" if "segmentation" in method.tasks else "no", method.paper]
-        for method in METHODS.values()
-    ]
-    show(["method", "what it does", "pixels too", "from"], rows)
+    rows = [[method.name, method.summary, _task(method), method.paper] for method in METHODS.values()]
+    show(["method", "what it does", "task", "from"], rows)
+
+
+def _task(method: Method) -> str:
+    names = {"classification": "examples", "segmentation": "pixels"}
+    return "both" if len(method.tasks) > 1 else names[method.tasks[0]]

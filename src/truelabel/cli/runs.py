@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,10 @@ import typer
 if TYPE_CHECKING:
     from truelabel import Annotations, TrueLabelClassifier
     from truelabel.cli.sources import Inputs
+    from truelabel.estimators.trained import Trained
+
+TABLES = ("label_quality.csv", "annotators.csv", "confusion.csv")
+"""What lies in the run folder of a classifier besides the model."""
 
 
 def parse_options(pairs: list[str]) -> dict[str, Any]:
@@ -26,6 +31,13 @@ def parse_options(pairs: list[str]) -> dict[str, Any]:
         except ValueError:
             options[name.replace("-", "_")] = text
     return options
+
+
+def refuse(given: dict[str, Any], why: str) -> None:
+    """Raise a one-line ValueError if one of these options has a value."""
+    wrong = next((name for name, value in given.items() if value is not None), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong} is {why}")
 
 
 def train_run(classifier: TrueLabelClassifier, inputs: Inputs, annotations: Annotations, out: Path) -> None:
@@ -67,11 +79,18 @@ def train_run(classifier: TrueLabelClassifier, inputs: Inputs, annotations: Anno
         write_columns(confusion_table(annotations, classifier.confusion_, ends), out / "confusion.csv")
 
 
-def show_run(classifier: TrueLabelClassifier, annotations: Annotations, out: Path) -> None:
-    """Print what came of :func:`train_run`."""
+def show_run(estimator: Trained, about: object, out: Path, tables: Iterable[str] = TABLES) -> None:
+    """Print what came of a training.
+
+    Args:
+        estimator: what was trained.
+        about: what it was trained on.
+        out: the run folder.
+        tables: what lies there besides.
+    """
     from truelabel.cli.tables import show
 
-    history, method = classifier.history_, classifier.method_
+    history, method = estimator.history_, estimator.method_
     rows: list[list[Any]] = [
         ["epochs", len(history.rows)],
         ["training loss, last epoch", f"{history.rows[-1]['train_loss']:.4f}"],
@@ -79,14 +98,14 @@ def show_run(classifier: TrueLabelClassifier, annotations: Annotations, out: Pat
     if history.best_epoch is not None:
         rows.append(["best epoch", history.best_epoch])
         rows.append(["agreement with held-out noisy labels", f"{history.best('valid_accuracy'):.1%}"])
-    for name, value in classifier.notes_.items():
+    for name, value in estimator.notes_.items():
         rows.append([name.replace("_", " "), value])
-    if classifier.search:
+    if estimator.search:
         rows.append(["options chosen", ", ".join(f"{k}={v}" for k, v in method.options().items())])
-    rows.append(["annotator skill, lowest to highest", _range(classifier.annotator_skill_)])
-    typer.echo(f"{method.name} on {annotations}")
+    rows.append(["annotator skill, lowest to highest", _range(estimator.annotator_skill_)])
+    typer.echo(f"{method.name} on {about}")
     show([method.name, "value"], rows, right=1)
-    typer.echo(f"Wrote the run to {out}: model, metrics, label_quality.csv, annotators.csv, confusion.csv")
+    typer.echo(f"Wrote the run to {out}: {', '.join(['model', 'metrics', *tables])}")
 
 
 def _range(skill: Any) -> str:

@@ -157,7 +157,7 @@ class LabelColumns:
         if matrix.ndim > 2:
             raise ValueError(
                 f"{source} holds masks, of shape {matrix.shape}: this command is for one label an example, "
-                "(examples,) or (examples, annotators)"
+                "(examples,) or (examples, annotators); masks go into a folder with their images, without LABELS"
             )
         if matrix.ndim == 1:
             return Annotations.from_labels(matrix, classes=self.classes)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+SHOWN = 6
+"""Rows that are shown from either end of a long table of people."""
+
 
 def show(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, right: int | None = None
@@ -23,6 +26,32 @@ def show(
     for row in rows:
         table.add_row(*(escape(str(value)) for value in row))
     Console(soft_wrap=False).print(table)
+
+
+def show_ends(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str) -> None:
+    """Print a table of people, the most skilled first; of many only the ends."""
+    if len(rows) > 2 * SHOWN:
+        rows, title = [*rows[:SHOWN], *rows[-SHOWN:]], f"{title}: the six most and the six least skilled"
+    show(columns, rows, title=title, right=1)
+
+
+def show_readers(readers: Mapping[str, Any], against: str, title: str) -> None:
+    """Print a table of readers: images, skill, and the Dice of their masks with something."""
+    rows = [
+        [name, images, f"{skill:.1%}", f"{overlap:.3f}"]
+        for name, images, skill, overlap in sorted(zip(*readers.values(), strict=True), key=lambda row: -row[2])
+    ]
+    show_ends(["reader", "images", "skill", f"Dice with {against}"], rows, title)
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """What there is any of.
+
+    Example:
+        >>> counted({"example": 2, "reader": 0, "annotator": 1})
+        '2 examples and 1 annotator'
+    """
+    return " and ".join(f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n)
 
 
 def write_columns(columns: Mapping[str, Any], path: Path) -> None:

@@ -7,14 +7,32 @@ from typing import Annotated, Any
 
 import typer
 
-from truelabel.cli.runs import parse_options, show_run, train_run
+from truelabel.cli.mask_reading import CLASSES_HELP, LAYOUT_HELP, PATTERN_HELP, READERS_HELP, VOID_HELP
+from truelabel.cli.runs import parse_options, refuse, show_run, train_run
+
+MASKS = "Masks (LABELS left out)"
 
 
 def train(
-    data: Annotated[Path, typer.Argument(help="Folder of images, table of features (CSV, Parquet), or .npy/.npz.")],
-    labels: Annotated[Path, typer.Argument(help="CSV or Parquet with one row a label, or a .npy matrix.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of images, table of features (CSV, Parquet), or .npy/.npz; or folder of images and masks."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Run folder; a run that was stopped goes on from there.")],
-    method: Annotated[str, typer.Option(help="See `truelabel methods`.")] = "cross-entropy",
+    labels: Annotated[
+        Path | None,
+        typer.Argument(
+            help="CSV or Parquet with one row a label, or a .npy matrix. Left out where DATA holds the masks of "
+            "several readers: images/a.png and ann/a.png; or a/image.png and a/ann.png; or a.png and a_ann.png.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="See `truelabel methods`; by default cross-entropy, or pixelwise-confusion for masks."),
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Option of the method, as name=value; may be repeated.")
     ] = None,
@@ -23,26 +41,30 @@ def train(
         typer.Option(help="Choose options on noisy validation labels: 'paper', or name=a,b,c; may be repeated."),
     ] = None,
     trials: Annotated[int | None, typer.Option(help="Let Optuna try so many combinations instead of the grid.")] = None,
-    network: Annotated[str, typer.Option(help="auto, mlp[:WIDTH], lenet-5, resnet-18, wrn-28-2, …")] = "auto",
+    network: Annotated[
+        str, typer.Option(help="auto, mlp[:WIDTH], lenet-5, resnet-18, wrn-28-2, unet[:WIDTH], …")
+    ] = "auto",
     example: Annotated[str | None, typer.Option(help="Label table: column of examples; guessed by default.")] = None,
     annotator: Annotated[
         str | None, typer.Option(help="Label table: column of annotators; guessed by default.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Label table: column of labels; guessed by default.")] = None,
-    classes: Annotated[str | None, typer.Option(help="All classes in order, separated by commas.")] = None,
+    classes: Annotated[str | None, typer.Option(help=CLASSES_HELP)] = None,
     id_column: Annotated[
         str | None, typer.Option("--id", help="Feature table: column that names the examples.")
     ] = None,
     features: Annotated[str | None, typer.Option(help="Feature table: columns to use, separated by commas.")] = None,
     drop: Annotated[str | None, typer.Option(help="Feature table: columns to leave out.")] = None,
-    size: Annotated[str | None, typer.Option(help="Images: bring to this size, like 64 or 48x64.")] = None,
+    size: Annotated[
+        str | None, typer.Option(help="Images: bring to this size, like 64 or 48x64; volumes 32x64x64.")
+    ] = None,
     grey: Annotated[bool, typer.Option("--grey", help="Images: one channel.")] = False,
     key: Annotated[str | None, typer.Option(help="Inputs in a .npz file: name of the array.")] = None,
     drop_unlabelled: Annotated[
         bool, typer.Option("--drop-unlabelled", help="Leave out examples and annotators without labels.")
     ] = False,
     epochs: Annotated[int, typer.Option(help="Passes over the examples.")] = 50,
-    batch_size: Annotated[int, typer.Option(help="Examples a step.")] = 128,
+    batch_size: Annotated[int | None, typer.Option(help="Examples a step; by default 128, or 8 for masks.")] = None,
     optimizer: Annotated[str, typer.Option(help="adam, adamw or sgd (Nesterov).")] = "adam",
     learning_rate: Annotated[float, typer.Option(help="Of the network.")] = 1e-3,
     noise_learning_rate: Annotated[
@@ -62,45 +84,102 @@ def train(
     ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also log for TensorBoard.")] = False,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    layout: Annotated[str | None, typer.Option(help=LAYOUT_HELP, rich_help_panel=MASKS)] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            help="How pictures are called, image by default; several are channels, like flair,t1.",
+            rich_help_panel=MASKS,
+        ),
+    ] = None,
+    readers: Annotated[str | None, typer.Option(help=READERS_HELP, rich_help_panel=MASKS)] = None,
+    pattern: Annotated[str | None, typer.Option(help=PATTERN_HELP, rich_help_panel=MASKS)] = None,
+    void: Annotated[str | None, typer.Option(help=VOID_HELP, rich_help_panel=MASKS)] = None,
+    normalise: Annotated[
+        str | None,
+        typer.Option(
+            help="Mean 0 and variance 1 of each image, over all pixels or the nonzero; all by default, but for "
+            "pictures of 8 bits.",
+            rich_help_panel=MASKS,
+        ),
+    ] = None,
+    spacing: Annotated[
+        str | None, typer.Option(help="Resample volumes to this, like 1,1,3.", rich_help_panel=MASKS)
+    ] = None,
+    crop: Annotated[
+        str | None,
+        typer.Option(help="Instead of --size: cut or pad images round their centre.", rich_help_panel=MASKS),
+    ] = None,
+    patch: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn from random patches, answer by windows, like 128x128 or 32x64x64.", rich_help_panel=MASKS
+        ),
+    ] = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option(help="Share of a window that the next covers again; 0.5 by default.", rich_help_panel=MASKS),
+    ] = None,
 ) -> None:
-    """Learn a classifier from data and the labels that people gave; keep it in a run folder."""
+    """Learn a classifier from data and the labels that people gave; keep it in a run folder.
+
+    From a folder of images and the masks of several readers, learn to segment.
+    """
     import numpy as np
 
     from truelabel.cli.sources import LabelColumns, Reading, read_pair
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.methods import get_method
 
-    recipe = get_method(method).with_options(**parse_options(option or []))
+    settings: dict[str, Any] = {
+        "epochs": epochs,
+        "optimizer": optimizer,
+        "learning_rate": learning_rate,
+        "noise_learning_rate": noise_learning_rate,
+        "weight_decay": weight_decay,
+        "schedule": schedule,
+        "step_epochs": _whole_numbers(step_epochs),
+        "search": _grid(search or []),
+        "trials": trials,
+        "validation": validation,
+        "patience": patience,
+        "select": select,
+        "device": device,
+        "processes": processes,
+        "precision": precision,
+        "augment": tuple(augment or ()),
+        "verbose": True,
+        "tensorboard": tensorboard,
+        "random_state": seed,
+    }
+    settings |= {} if batch_size is None else {"batch_size": batch_size}
+    options = parse_options(option or [])
+    for_labels = {"--example": example, "--annotator": annotator, "--label": label, "--id": id_column}
+    for_labels |= {"--features": features, "--drop": drop, "--key": key}
+    for_masks: dict[str, Any] = {"--layout": layout, "--images": images, "--readers": readers, "--pattern": pattern}
+    for_masks |= {"--void": void, "--normalise": normalise, "--spacing": spacing, "--crop": crop}
+    for_masks |= {"--patch": patch, "--overlap": overlap}
+    if labels is None:
+        from truelabel.cli.mask_reading import MaskReading
+        from truelabel.cli.train_masks import Wanted, train_masks
+
+        if not data.is_dir():
+            raise ValueError(f"LABELS is missing: name the table or matrix of labels after {data}")
+        refuse(for_labels, "for labels in a table: name it after DATA, or leave the option out")
+        masks = MaskReading.parse(layout, images, readers, pattern, classes, void)
+        wanted = Wanted(masks, grey, drop_unlabelled, normalise, spacing, size, crop, patch)
+        recipe = get_method(method or "pixelwise-confusion").with_options(**options)
+        settings |= {} if overlap is None else {"overlap": overlap}
+        train_masks(data, wanted, recipe, "unet" if network == "auto" else network, settings, out)
+        return
+    refuse(for_masks, "for masks, which lie in DATA: leave LABELS out, or the option")
+    recipe = get_method(method or "cross-entropy").with_options(**options)
     reading = Reading.parse(features, drop, id_column, size, grey, key)
     columns = LabelColumns.parse(example, annotator, label, classes)
     inputs, annotations = read_pair(data, labels, reading, columns)
     if drop_unlabelled:
         inputs, annotations = inputs.take(np.flatnonzero(annotations.counts)), annotations.labelled()
-    classifier = TrueLabelClassifier(
-        recipe,
-        network,
-        epochs=epochs,
-        batch_size=batch_size,
-        optimizer=optimizer,  # type: ignore[arg-type]  # checked by TrainingConfig
-        learning_rate=learning_rate,
-        noise_learning_rate=noise_learning_rate,
-        weight_decay=weight_decay,
-        schedule=schedule,  # type: ignore[arg-type]
-        step_epochs=_whole_numbers(step_epochs),
-        search=_grid(search or []),
-        trials=trials,
-        validation=validation,
-        patience=patience,
-        select=select,  # type: ignore[arg-type]
-        device=device,  # type: ignore[arg-type]
-        processes=processes,
-        precision=precision,  # type: ignore[arg-type]
-        augment=tuple(augment or ()),  # type: ignore[arg-type]
-        folder=out,
-        verbose=True,
-        tensorboard=tensorboard,
-        random_state=seed,
-    )
+    classifier = TrueLabelClassifier(recipe, network, folder=out, **settings)
     train_run(classifier, inputs, annotations, out)
     show_run(classifier, annotations, out)
 

@@ -53,6 +53,20 @@ def assign(
     return _ranked(count, annotators, workload, generator)
 
 
+def label_bounds(labels_per_example: int | tuple[int, int] | None, annotators: int) -> tuple[int, int]:
+    """At least and at most so many labels an example, from a number, from both, or from None for all annotators.
+
+    Example:
+        >>> label_bounds(None, 5), label_bounds(1, 5), label_bounds((1, 3), 5)
+        ((5, 5), (1, 1), (1, 3))
+    """
+    given = annotators if labels_per_example is None else labels_per_example
+    low, high = (given, given) if isinstance(given, int) else given
+    if not 1 <= low <= high <= annotators:
+        raise ValueError(f"labels_per_example must lie in 1..{annotators}, got {labels_per_example}")
+    return low, high
+
+
 def _ranked(
     count: Tensor, annotators: int, workload: Tensor | None, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from truelabel.annotations import Annotations, label_type
-from truelabel.corruption.assignment import assign
+from truelabel.corruption.assignment import assign, label_bounds
 
 _CHUNK = 2**22
 """Probabilities that are held at a time."""
@@ -67,7 +67,7 @@ class ConfusedAnnotators:
             raise ValueError("the rows of confusion must be probabilities that sum to one")
         annotators = len(confusion)
         self.confusion = confusion.double() / confusion.double().sum(-1, keepdim=True)
-        self.labels_per_example = _bounds(labels_per_example, annotators)
+        self.labels_per_example = label_bounds(labels_per_example, annotators)
         self.workload = None if workload is None else _weights(workload, annotators)
         if workload is not None and labels_per_example is None:
             raise ValueError("workload says nothing if all annotators label every example: pass labels_per_example")
@@ -103,14 +103,6 @@ class ConfusedAnnotators:
             # Rounding may leave the last cumulative sum just below one.
             observed[label] = (draw >= cumulative[annotator[label], true[label]]).sum(-1).clamp_max(classes - 1)
         return observed
-
-
-def _bounds(labels_per_example: int | tuple[int, int] | None, annotators: int) -> tuple[int, int]:
-    given = annotators if labels_per_example is None else labels_per_example
-    low, high = (given, given) if isinstance(given, int) else given
-    if not 1 <= low <= high <= annotators:
-        raise ValueError(f"labels_per_example must lie in 1..{annotators}, got {labels_per_example}")
-    return low, high
 
 
 def _weights(workload: Sequence[float], annotators: int) -> Tensor:

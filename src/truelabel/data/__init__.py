@@ -1,6 +1,7 @@
-"""Where inputs come from: published data sets, folders of pictures, tables, arrays and toys.
+"""Where inputs come from: published data sets, folders of pictures and masks, tables, arrays and toys.
 
-Importing this needs numpy only: Pillow, pyarrow, narwhals, scikit-learn and torch wait for what uses them.
+Importing this needs numpy only: Pillow, tifffile, nibabel, pyarrow, narwhals, scipy, scikit-image, scikit-learn and
+torch wait for what uses them.
 """
 
 from truelabel.data.arrays import load_array
@@ -9,8 +10,18 @@ from truelabel.data.cifar_n import cifar10n
 from truelabel.data.dataset import Dataset
 from truelabel.data.fetch import FetchError, fetch
 from truelabel.data.folder import image_folder, list_images
+from truelabel.data.geometry import Geometry
 from truelabel.data.idx import fashion_mnist, mnist, read_idx
+from truelabel.data.mask_folders import mask_folder
+from truelabel.data.masks import read_mask, write_mask
+from truelabel.data.medical_sets import brats2019, lidc, mslsc
+from truelabel.data.mnist_masks import mnist_segmentation
+from truelabel.data.preparation import centre_crop, normalise_case, resample, resize
+from truelabel.data.rasters import read_picture
+from truelabel.data.read_images import ReadImages
 from truelabel.data.root import MissingDataError, data_root
+from truelabel.data.scene_sets import cityscapes, pascal_voc
+from truelabel.data.shapes import discs, spheres
 from truelabel.data.sources import SOURCES, Source
 from truelabel.data.table import Features, feature_table
 from truelabel.data.toy import digits, two_circles, two_moons
@@ -20,21 +31,39 @@ __all__ = [
     "Dataset",
     "Features",
     "FetchError",
+    "Geometry",
     "MissingDataError",
+    "ReadImages",
     "Source",
+    "brats2019",
+    "centre_crop",
     "cifar10",
     "cifar10n",
     "cifar100",
+    "cityscapes",
     "data_root",
     "digits",
+    "discs",
     "fashion_mnist",
     "feature_table",
     "fetch",
     "image_folder",
+    "lidc",
     "list_images",
     "load_array",
+    "mask_folder",
     "mnist",
+    "mnist_segmentation",
+    "mslsc",
+    "normalise_case",
+    "pascal_voc",
     "read_idx",
+    "read_mask",
+    "read_picture",
+    "resample",
+    "resize",
+    "spheres",
     "two_circles",
     "two_moons",
+    "write_mask",
 ]

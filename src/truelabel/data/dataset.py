@@ -1,4 +1,4 @@
-"""One data set: inputs, the class of each, and what the classes are called."""
+"""One data set: inputs, the class of each or of its pixels, and what the classes are called."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ Split = Literal["train", "test"]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Inputs with one class each. Nothing is scaled or reordered: it is what the source stores.
+    """Inputs with one class each, or one for every pixel. Nothing is scaled or reordered: it is what the source stores.
 
     Args:
-        inputs: ``(N, F)`` float32 features, or ``(N, C, H, W)`` uint8 pictures as stored.
-        labels: ``(N,)`` int64 positions in ``classes``.
+        inputs: ``(N, F)`` float32 features, or pictures ``(N, C, H, W)`` or volumes ``(N, C, D, H, W)``, uint8 as
+            stored or float32.
+        labels: ``(N,)`` int64 positions in ``classes``; or masks ``(N, *space)`` int16, where -1 is no label.
         classes: ``(K,)``, the name or number of each class.
         name: what to call the data set in messages and reports.
 
@@ -34,29 +35,33 @@ class Dataset:
     """
 
     inputs: npt.NDArray[Any]
-    labels: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int64] | npt.NDArray[np.int16]
     classes: tuple[str | int, ...]
     name: str
 
     def __post_init__(self) -> None:
-        if self.inputs.dtype not in (np.uint8, np.float32) or self.inputs.ndim not in (2, 4):
+        if self.inputs.dtype not in (np.uint8, np.float32) or self.inputs.ndim not in (2, 4, 5):
             raise ValueError(
                 f"inputs of {self.name} are {self.inputs.dtype} of shape {self.inputs.shape}: "
-                "pass (N, F) float32 or (N, C, H, W) uint8"
+                "pass (N, F) float32, or (N, C, H, W) or (N, C, D, H, W) uint8 or float32"
             )
-        if self.labels.dtype != np.int64 or self.labels.ndim != 1:
+        space = self.labels.shape[1:]
+        if self.labels.dtype != (np.int16 if space else np.int64) or (space and space != self.inputs.shape[2:]):
             raise ValueError(
-                f"labels of {self.name} are {self.labels.dtype} of shape {self.labels.shape}: pass (N,) int64"
+                f"labels of {self.name} are {self.labels.dtype} of shape {self.labels.shape}: "
+                "pass (N,) int64, or masks (N, *space) int16 of the size of the inputs"
             )
         if len(self.inputs) != len(self.labels):
             raise ValueError(f"{self.name} has {len(self.inputs)} inputs but {len(self.labels)} labels: pass one each")
         if len(set(self.classes)) != len(self.classes):
             raise ValueError(f"classes {self.classes} of {self.name} repeat a name: give each class its own")
-        outside = np.flatnonzero((self.labels < 0) | (self.labels >= len(self.classes)))
-        if outside.size:
-            row = int(outside[0])
+        lowest = -1 if space else 0
+        low, high = (int(self.labels.min()), int(self.labels.max())) if self.labels.size else (0, 0)
+        if low < lowest or high >= len(self.classes):
+            wrong = low if low < lowest else high
+            row = int(np.argwhere(self.labels == wrong)[0, 0])
             raise ValueError(
-                f"label {self.labels[row]} in row {row + 1} of {self.name} is outside "
+                f"label {wrong} in row {row + 1} of {self.name} is outside "
                 f"0..{len(self.classes) - 1}: pass more classes or fix the row"
             )
 
@@ -67,7 +72,7 @@ class Dataset:
         """The inputs as float32: uint8 is divided by 255, so it lies in [0, 1]; features stay as they are.
 
         Returns:
-            ``(N, F)`` or ``(N, C, H, W)``.
+            The shape of ``inputs``.
 
         Example:
             >>> import numpy as np

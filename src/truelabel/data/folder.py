@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-_ENDINGS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+ENDINGS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+"""Pictures that Pillow reads, in lower case."""
 
 
 def list_images(folder: str | os.PathLike[str]) -> list[str]:
@@ -34,8 +35,8 @@ def list_images(folder: str | os.PathLike[str]) -> list[str]:
         ...     list_images(folder)
         ['a.JPG', 'b.png']
     """
-    top = _existing(folder)
-    found = (path.relative_to(top) for path in top.rglob("*") if path.suffix.lower() in _ENDINGS and path.is_file())
+    top = existing_folder(folder)
+    found = (path.relative_to(top) for path in top.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
     return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
 
 
@@ -70,18 +71,18 @@ def image_folder(
         ...     image_folder(folder, ["red.png", "red.png"]).shape
         (2, 3, 4, 6)
     """
-    top = _existing(folder)
+    top = existing_folder(folder)
     if mode not in ("RGB", "L"):
         raise ValueError(f"mode {mode!r} is unknown: pass 'RGB' or 'L'")
     if size is not None and (len(size) != 2 or min(size) < 1):
         raise ValueError(f"size {size!r} is not a height and a width: pass for example size=(64, 64)")
     if len(files) == 0:
         raise ValueError("files is empty: name at least one picture")
-    first = _read(_inside(top, files[0]), size, mode)
+    first = _read(inside(top, files[0]), size, mode)
     images = np.empty((len(files), *first.shape), np.uint8)
     images[0] = first
     for row, name in enumerate(files[1:], start=1):
-        image = _read(_inside(top, name), size, mode)
+        image = _read(inside(top, name), size, mode)
         if image.shape != first.shape:
             raise ValueError(
                 f"picture {name!r} is {image.shape[1]} x {image.shape[2]} (H x W) but {files[0]!r} is "
@@ -91,13 +92,15 @@ def image_folder(
     return images
 
 
-def _existing(folder: str | os.PathLike[str]) -> Path:
+def existing_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder without links in its path, or a one-line NotADirectoryError."""
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"folder {folder} does not exist or is no folder: check the path")
     return Path(folder).resolve()
 
 
-def _inside(top: Path, name: str) -> Path:
+def inside(top: Path, name: str) -> Path:
+    """The file ``name`` of ``top``, a folder without links in its path; what leads out of it is refused."""
     parts = PureWindowsPath(name)  # splits at both kinds of slash
     climbs = ".." in parts.parts or parts.drive or parts.root or PurePosixPath(name).is_absolute()
     path = (top / name).resolve()

@@ -10,19 +10,17 @@ from typing import Any, Literal, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from truelabel.annotations import Annotations
-from truelabel.coding import class_names
+from truelabel.coding import class_names, name_array
 from truelabel.estimators.inputs import Scaling, check_inputs, read_labels
-from truelabel.estimators.storage import class_array, load_classifier, save_classifier
+from truelabel.estimators.trained import Trained
 from truelabel.fusion import confusion_from_posterior
-from truelabel.learners import Learner
-from truelabel.methods import Grid, Learned, Method, Trial, get_method, learn, search
+from truelabel.methods import Grid, Learned, Method
 from truelabel.metrics import annotator_skill, confusion_interval, skill_interval, undominated_classes
-from truelabel.training import Engine, History, Job, Logging, NetworkLike, TrainingConfig, clean_probs
+from truelabel.training import NetworkLike, clean_probs
 from truelabel.training.config import Optimizer, Precision, Schedule, Select
 from truelabel.training.engine import Device
 from truelabel.transforms import Augmentation
@@ -30,7 +28,7 @@ from truelabel.transforms import Augmentation
 Probabilities = NDArray[np.float64]
 
 
-class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
     """A classifier that learns the true class from labels that may be wrong.
 
     Args:
@@ -141,18 +139,9 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tensorboard = tensorboard
         self.random_state = random_state
 
-    classes_: NDArray[Any]
-    annotators_: NDArray[Any]
-    confusion_: Probabilities
-    annotator_skill_: Probabilities
+    arrays = ("confusion_", "annotator_skill_", "annotator_skill_interval_")
     annotator_skill_interval_: Probabilities
-    history_: History
-    method_: Method
-    trials_: tuple[Trial, ...]
-    notes_: dict[str, Any]
-    learner_: Learner
     scaling_: Scaling
-    n_iter_: int
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labels that may be wrong.
@@ -165,39 +154,13 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             Itself.
         """
-        method = get_method(self.method) if isinstance(self.method, str) else self.method
-        config = self._config()
-        engine = Engine(device=self.device, processes=self.processes)
+        self._method()
+        self.training_config()
         inputs = check_inputs(self, X, reset=True)
         annotations = read_labels(y, len(inputs), type(self).__name__)
         annotations.check_trainable()
         self.scaling_ = Scaling.of(inputs, self.standardize)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        job = Job(
-            self.scaling_(inputs),
-            annotations,
-            self.network,
-            config,
-            seed,
-            folder=None if self.folder is None else Path(self.folder),
-            logging=Logging(progress=self.verbose, tensorboard=self.tensorboard),
-        )
-        if isinstance(self.search, str) and self.search != "paper":
-            raise ValueError(f"search must be 'paper' or a dict from options to values, got {self.search!r}")
-        if self.search is None and self.trials is not None:
-            raise ValueError("trials needs search, the options and values to try")
-        if hasattr(self, "trials_"):
-            del self.trials_
-        if self.search is None:
-            self.method_, learned = method, learn(method, job, engine)
-        else:
-            grid = None if self.search == "paper" else self.search
-            searched = search(method, job, engine, grid=grid, trials=self.trials)
-            self.method_, learned, self.trials_ = searched.method, searched.learned, searched.trials
-        self.learner_, self.history_, self.notes_ = learned.learner, learned.history, dict(learned.notes)
-        self.n_iter_ = len(learned.history.rows)
-        self.classes_ = class_array(annotations.classes)
-        self.annotators_ = annotations.annotators
+        learned = self._train(self.scaling_(inputs), annotations)
         posterior = self._posterior(inputs)
         self.confusion_ = self._confusion(learned, annotations, posterior)
         quality = self._label_quality(annotations, posterior)
@@ -250,38 +213,22 @@ class TrueLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         annotations = self._same_annotators(y, len(inputs))
         return confusion_interval(annotations, self._posterior(inputs), self.confusion_, level, includes_labels=False)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the fitted classifier to a folder: weights as safetensors, the rest as JSON, nothing pickled."""
-        check_is_fitted(self)
-        save_classifier(self, Path(folder))
+    def described(self) -> dict[str, Any]:
+        """Names of the features."""
+        return {"features": class_names(getattr(self, "feature_names_in_", np.empty(0, object)))}
 
-    @classmethod
-    def load(cls, folder: str | Path, network: NetworkLike | None = None) -> Self:
-        """Read what :meth:`save` wrote.
+    def kept_arrays(self) -> dict[str, NDArray[Any]]:
+        """Those of every estimator, and the scaling of features."""
+        return super().kept_arrays() | {"mean": self.scaling_.mean, "scale": self.scaling_.scale}
 
-        Args:
-            folder: where.
-            network: the module or function that was passed as ``network``; not needed for names.
-        """
-        loaded: Self = load_classifier(cls, Path(folder), network)
-        return loaded
-
-    def _config(self) -> TrainingConfig:
-        return TrainingConfig(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            noise_learning_rate=self.noise_learning_rate,
-            weight_decay=self.weight_decay,
-            schedule=self.schedule,
-            step_epochs=tuple(self.step_epochs),
-            validation=self.validation,
-            patience=self.patience,
-            select=self.select,
-            precision=self.precision,
-            augment=tuple(self.augment),
-        )
+    def restored(self, note: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take up what was kept."""
+        super().restored(note, arrays)
+        self.scaling_ = Scaling(arrays["mean"], arrays["scale"])
+        if len(self.input_shape_) == 1:
+            self.n_features_in_ = self.input_shape_[0]
+        if note["features"]:
+            self.feature_names_in_ = name_array(note["features"])
 
     def _same_annotators(self, y: Any, examples: int) -> Annotations:
         annotations = read_labels(y, examples, type(self).__name__, classes=class_names(self.classes_))

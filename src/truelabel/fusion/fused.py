@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truelabel.annotations import Annotations
 from truelabel.fusion.kernels import Array, Votes
+from truelabel.fusion.mask_counts import mask_counts
 
 SMOOTHING = 0.01
 """Pseudo-count per cell of a confusion matrix, so that what was never seen is rare rather than impossible."""
@@ -19,10 +21,12 @@ class Fused:
     """One answer from many, without a network.
 
     Attributes:
-        posterior: ``(N, K)``, probability of each class; the prior where nobody labelled.
-        labels: ``(N,)`` positions of the consensus class.
+        posterior: ``(N, K)``, probability of each class; the prior where nobody labelled. For the masks of one image
+            ``(*space, K)``, of many images ``(N, *space, K)``, both in float32.
+        labels: ``(N,)``, ``(*space)`` or ``(N, *space)``: positions of the consensus class. In masks -1 is a voxel
+            without one.
         confusion: ``(R, K, K)``, ``[annotator, true, observed]``, rows sum to one.
-        prior: ``(K,)``.
+        prior: ``(K,)``; for masks with a prior for each voxel ``(*space, K)``.
         evidence: log p(labels) at these parameters, plus the log density of their prior relative to its value at
             even probabilities where the method has one; None where it has no model at all. The method says which.
         converged: whether the iteration reached its tolerance; True for methods that do not iterate.
@@ -35,10 +39,10 @@ class Fused:
                [0.  , 1.  ]])
     """
 
-    posterior: Array
-    labels: NDArray[np.int64]
+    posterior: NDArray[np.floating[Any]]
+    labels: NDArray[np.integer[Any]]
     confusion: Array
-    prior: Array
+    prior: NDArray[np.floating[Any]]
     evidence: float | None
     converged: bool
     history: tuple[float, ...] = ()
@@ -85,12 +89,15 @@ def by_cell(tables: Array) -> Array:
     return np.ascontiguousarray(tables.swapaxes(1, 2)).reshape(-1, k)
 
 
-def rows_to_one(counts: Array) -> Array:
-    """Divide by the sum over the last axis; what was never counted is even."""
-    totals = counts.sum(-1, keepdims=True)
-    even = np.full_like(counts, 1 / counts.shape[-1])
-    probs: Array = np.divide(counts, totals, out=even, where=totals > 0)
-    return probs
+def rows_to_one(counts: Array, axis: int = -1) -> Array:
+    """Divide by the sum over the last or another axis; what was never counted is even."""
+    totals = counts.sum(axis, keepdims=True)
+    if totals.all():
+        probs: Array = counts / totals
+        return probs
+    even: Array = np.full_like(counts, 1 / counts.shape[axis])
+    np.divide(counts, totals, out=even, where=totals > 0)
+    return even
 
 
 def confusion_from_posterior(annotations: Annotations, posterior: Array, smoothing: float = SMOOTHING) -> Array:
@@ -102,7 +109,7 @@ def confusion_from_posterior(annotations: Annotations, posterior: Array, smoothi
 
     Args:
         annotations: what was said.
-        posterior: ``(N, K)``, q.
+        posterior: ``(N, K)``, q; for masks ``(N, *space, K)``, and pixels are counted.
         smoothing: the pseudo-count ε.
 
     Returns:
@@ -114,4 +121,5 @@ def confusion_from_posterior(annotations: Annotations, posterior: Array, smoothi
         array([[0., 1.],
                [0., 1.]])
     """
-    return rows_to_one(expected_counts(annotations, posterior) + smoothing)
+    count = mask_counts if annotations.space else expected_counts
+    return rows_to_one(count(annotations, posterior) + smoothing)

@@ -87,7 +87,7 @@ class Votes:
     def __init__(self, annotations: Annotations) -> None:
         require_annotations(annotations)
         if annotations.space:
-            raise LabelError("labels are fused for whole examples, not for masks")
+            raise LabelError("labels are fused for whole examples, not for masks: use fuse_images")
         if not annotations.classes:
             raise LabelError("annotations have no classes: there are no labels, and none were named with classes=")
         self.examples, self.annotators = len(annotations.examples), len(annotations.annotators)
@@ -167,6 +167,15 @@ def to_probabilities(logits: Array) -> float:
     Returns:
         Sum over the n rows of the log of what they were divided by.
     """
+    return float(normalise(logits).sum())
+
+
+def normalise(logits: Array) -> Array:
+    """Turn ``logits (n, K)`` into probabilities, in place.
+
+    Returns:
+        ``(n,)``, the log of what each row was divided by.
+    """
     k = logits.shape[1]
     if k <= 32:  # numpy is slow at the maxima of many short rows
         highest = logits[:, 0].copy()
@@ -178,4 +187,6 @@ def to_probabilities(logits: Array) -> float:
     np.exp(logits, out=logits)
     totals = logits @ np.ones(k)
     logits /= totals[:, None]
-    return float(highest.sum() + np.log(totals).sum())
+    np.log(totals, out=totals)
+    totals += highest
+    return totals

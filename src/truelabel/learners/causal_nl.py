@@ -145,7 +145,7 @@ class CausalNL(Learner):
         )
         return taught._replace(losses=weights.teaching * taught.losses, penalty=penalty.to(taught.losses.dtype))
 
-    def predict(self, inputs: Tensor) -> Prediction:
+    def predict(self, inputs: Tensor, annotators: Tensor | None = None) -> Prediction:
         clean = self._clean(inputs)
         return Prediction(clean, _Observed(clean, lambda: self.transition(inputs)), clean.new_zeros(()))
 

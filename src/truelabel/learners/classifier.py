@@ -9,7 +9,7 @@ from truelabel.learners.learner import Learner, ParameterGroups
 from truelabel.losses import Loss
 from truelabel.networks import Network
 from truelabel.noise import NoiseModel
-from truelabel.types import Batch, Categorical, Prediction, Step, over_slots
+from truelabel.types import MISSING, Batch, Categorical, Prediction, Step, Uncertainty, over_slots
 
 
 class Classifier(Learner):
@@ -43,9 +43,17 @@ class Classifier(Learner):
         prediction = self.noise(batch.inputs, self.network(batch.inputs), batch.annotators)
         return reduce_slots(self.loss(prediction, batch), prediction, batch)
 
-    def predict(self, inputs: Tensor) -> Prediction:
-        nobody = torch.full((len(inputs), 1), -1, dtype=torch.long, device=inputs.device)
-        return self.noise(inputs, self.network(inputs), nobody)
+    def predict(self, inputs: Tensor, annotators: Tensor | None = None) -> Prediction:
+        if annotators is None:
+            annotators = _nobody(inputs)
+        return self.noise(inputs, self.network(inputs), annotators)
+
+    @torch.no_grad()
+    def uncertainty(self, inputs: Tensor) -> Uncertainty:
+        """The spread that the noise model has; without one, there is only the clean answer."""
+        features = self.network(inputs)
+        own = self.noise.uncertainty(features)
+        return Uncertainty.of_answer(self.noise(inputs, features, _nobody(inputs)).clean.exp()) if own is None else own
 
     def parameter_groups(self) -> ParameterGroups:
         noise = [p for p in self.noise.noise_parameters() if p.requires_grad]
@@ -55,6 +63,9 @@ class Classifier(Learner):
 
     def annotator_confusion(self) -> Tensor | None:
         return self.noise.annotator_confusion()
+
+    def matrices_at(self, inputs: Tensor, annotators: Tensor) -> Tensor | None:
+        return self.noise.matrices_at(inputs, self.network(inputs), annotators)
 
 
 def reduce_slots(values: Tensor, prediction: Prediction, batch: Batch) -> Step:
@@ -71,3 +82,7 @@ def reduce_slots(values: Tensor, prediction: Prediction, batch: Batch) -> Step:
         clean = Categorical(prediction.clean.detach().unsqueeze(-2))
         surprise = over_slots(-clean.at(batch.labels), batch)
     return Step(losses, prediction.penalty, prediction.clean.argmax(-1), surprise)
+
+
+def _nobody(inputs: Tensor) -> Tensor:
+    return torch.full((len(inputs), 1), MISSING, dtype=torch.long, device=inputs.device)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from truelabel.types import Batch, ChosenBy, Prediction, Step
+from truelabel.types import Batch, ChosenBy, Prediction, Step, Uncertainty
 
 
 class ParameterGroups(NamedTuple):
@@ -28,7 +29,9 @@ class Learner(nn.Module, ABC):
     """A module that turns a batch into losses, and inputs into beliefs.
 
     ``forward(Batch) -> Step`` is what the training loop calls; every trainable parameter gets a gradient in every step.
-    ``predict(inputs) -> Prediction`` is what users get. Losses are per example; only the loop reduces them.
+    ``predict(inputs, annotators) -> Prediction`` is what users get; its ``noisy`` is what ``annotators (N, S)`` would
+    say, or somebody if None. ``uncertainty(inputs)`` says how sure that is. Losses are per example; only the loop
+    reduces them.
 
     Attributes:
         progress: ``()``, the share of all optimiser steps already taken, in [0, 1), which the loop fills in place; None
@@ -44,11 +47,19 @@ class Learner(nn.Module, ABC):
     def forward(self, batch: Batch) -> Step: ...
 
     @abstractmethod
-    def predict(self, inputs: Tensor) -> Prediction: ...
+    def predict(self, inputs: Tensor, annotators: Tensor | None = None) -> Prediction: ...
 
     def __call__(self, batch: Batch) -> Step:
         step: Step = super().__call__(batch)
         return step
+
+    @torch.no_grad()
+    def uncertainty(self, inputs: Tensor) -> Uncertainty:
+        """How sure the learner is of every unit of ``inputs (N, ...)``; in evaluation mode, like ``predict``.
+
+        By default a learner has no spread of its own, only its clean answer.
+        """
+        return Uncertainty.of_answer(self.predict(inputs).clean.exp())
 
     def parameter_groups(self) -> ParameterGroups:
         """All trainable parameters; those of the noise apart."""
@@ -56,4 +67,8 @@ class Learner(nn.Module, ABC):
 
     def annotator_confusion(self) -> Tensor | None:
         """The annotators' matrices ``(R, K, K)`` that were learned, or ``(1, K, K)`` for everybody; None if none."""
+        return None
+
+    def matrices_at(self, inputs: Tensor, annotators: Tensor) -> Tensor | None:
+        """The matrices of ``annotators (N, S)`` at every unit, ``(*U, S, K, K)``; None if none were learned."""
         return None

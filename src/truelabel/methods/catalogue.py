@@ -7,11 +7,15 @@ from truelabel.methods.causal_nl import CausalNLMethod
 from truelabel.methods.expectation_maximisation import MBEM, GeneralizedEM
 from truelabel.methods.fusions import DawidSkene, Glad, Mace, OneCoin
 from truelabel.methods.majority_vote import MajorityVote
+from truelabel.methods.mask_fusions import MeanLabel, SpatialStaple, Staple
 from truelabel.methods.method import Method
 from truelabel.methods.mixup import MixupMethod
 from truelabel.methods.noise_against_noise import NoiseAgainstNoiseMethod
 from truelabel.methods.one_stage import ONE_STAGE
 from truelabel.methods.peers import CoTeachingMethod, Decoupling, MentorNet
+from truelabel.methods.pixelwise_confusion import PixelwiseConfusion, PixelwiseConfusionLowRank
+from truelabel.methods.probabilistic_unet import ProbabilisticUNetMethod
+from truelabel.methods.separate_networks import SeparateNetworksMethod
 from truelabel.methods.transition import Forward, ReweightMethod, TRevision
 from truelabel.methods.weighted_doctor_net import WeightedDoctorNet
 
@@ -35,6 +39,13 @@ METHODS: dict[str, Method] = {
     "one-coin": OneCoin(),
     "glad": Glad(),
     "mace": Mace(),
+    "mean-label": MeanLabel(),
+    "staple": Staple(),
+    "spatial-staple": SpatialStaple(),
+    "pixelwise-confusion": PixelwiseConfusion(),
+    "pixelwise-confusion-low-rank": PixelwiseConfusionLowRank(),
+    "probabilistic-unet": ProbabilisticUNetMethod(),
+    "separate-networks": SeparateNetworksMethod(),
 }
 
 

@@ -46,7 +46,7 @@ class EMMethod(Method):
         return plain_classifier(plan)
 
     def learn(self, run: Run) -> Learned:
-        targets = majority_vote(run.annotations).posterior
+        targets = majority_vote(run.annotations).posterior.astype(np.float64, copy=False)
         epochs, peers = run.job.config.epochs, run.build("1-round", self.learner)
         for number in range(1, self.rounds + 1):
             share = epochs * number // self.rounds - epochs * (number - 1) // self.rounds

@@ -53,7 +53,7 @@ class FusionMethod(Method):
 
         fused = run.once("fused", fuse)
         consensus = consensus_of(run.annotations, fused["labels"])
-        soft = fused["posterior"][consensus.example].float() if self.soft else None
+        soft = fused["posterior"][consensus.example.tolist()].float() if self.soft else None
         fitted = run.fit("main", run.build("main", self.learner), annotations=consensus, soft=soft)
         confusion = fused["confusion"]
         if not self.judges:
@@ -63,7 +63,8 @@ class FusionMethod(Method):
 
 
 def consensus_of(annotations: Annotations, labels: Tensor) -> Annotations:
-    """One label an example, ``labels (N,)``; what nobody labelled has a posterior, but nothing to learn from."""
-    spoken = np.where(annotations.counts > 0, labels.numpy(), MISSING)
-    matrix = Annotations.from_matrix(spoken[:, None], classes=len(annotations.classes))
-    return replace(matrix, classes=annotations.classes)
+    """One label an example, ``labels (N, *space)``; what nobody labelled has a posterior, but nothing to learn from."""
+    read = annotations.from_masks if annotations.space else annotations.from_matrix
+    labelled = (annotations.counts > 0).reshape(-1, *[1] * len(annotations.space))
+    spoken = np.where(labelled, labels.numpy(), MISSING)
+    return replace(read(spoken[:, None], classes=len(annotations.classes)), classes=annotations.classes)

@@ -48,6 +48,8 @@ class HeteroscedasticTemperature(Heteroscedastic):
 
     Attributes:
         temperature: τ; the paper searches it on the noisy validation likelihood.
+        upsample: for masks that are so many times higher and wider than what the network gives: logits are sampled
+            there, then enlarged.
     """
 
     name = "heteroscedastic-temperature"
@@ -62,6 +64,7 @@ class HeteroscedasticTemperature(Heteroscedastic):
     search_score: ClassVar[Literal["accuracy", "likelihood"]] = "likelihood"
 
     temperature: float = 5.0
+    upsample: int = 1
 
     def noise(self, features: int, classes: int) -> GaussianLogits:
         return GaussianLogits(
@@ -70,14 +73,19 @@ class HeteroscedasticTemperature(Heteroscedastic):
             temperature=self.temperature,
             samples=self.samples,
             prediction_samples=self.prediction_samples,
+            upsample=self.upsample,
         )
+
+    def space(self, features: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self.upsample * side for side in features)
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeteroscedasticFull(HeteroscedasticTemperature):
+class HeteroscedasticFull(Heteroscedastic):
     """The same with a covariance between classes of low rank plus diagonal.
 
     Attributes:
+        temperature: τ.
         factors: its rank.
     """
 

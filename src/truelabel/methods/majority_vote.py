@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import get_args
 
 from truelabel.annotations import Annotations
-from truelabel.fusion import Fused, majority_vote
+from truelabel.fusion import Fused, fuse_images, majority_vote, vote_masks
 from truelabel.fusion.majority import Ties
 from truelabel.methods.fused import FusionMethod
 
 
 @dataclass(frozen=True, kw_only=True)
 class MajorityVote(FusionMethod):
-    """Fuse first: the class that most annotators named becomes the one label of an example.
+    """Fuse first: the class that most annotators named becomes the one label of an example, or of a pixel.
 
     Attributes:
-        ties: "random", drawn from the seed of the run, or the "lowest" class.
+        ties: "random", drawn from the seed of the run, or the "lowest" class; always the lowest for pixels.
     """
 
     name = "majority-vote"
     summary = "the class that most annotators named, then cross entropy"
     paper = "baseline"
+    tasks = ("classification", "segmentation")
     judges = False
 
     ties: Ties = "random"
@@ -32,4 +33,6 @@ class MajorityVote(FusionMethod):
             raise ValueError(f"ties must be one of {', '.join(get_args(Ties))}, got {self.ties!r}")
 
     def fuse(self, annotations: Annotations, seed: int) -> Fused:
+        if annotations.space:
+            return fuse_images(annotations, vote_masks)
         return majority_vote(annotations, ties=self.ties, seed=seed)

@@ -73,6 +73,10 @@ class Method(ABC):
         fitted = run.fit("main", run.build("main", self.learner))
         return Learned(fitted.peers[0], fitted.history)
 
+    def space(self, features: tuple[int, ...]) -> tuple[int, ...]:
+        """Size of the maps of answers, from that of the maps of features; the same unless a head enlarges them."""
+        return features
+
     def options(self) -> dict[str, Any]:
         """Hyper-parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -127,20 +131,25 @@ def _check(method: Method, job: Job) -> None:
         raise ValueError(f"{method.name} is for one class an example, but the labels are masks: choose another method")
     if len(job.inputs) != len(job.annotations.examples):
         raise ValueError(f"there are {len(job.inputs)} inputs, but labels for {len(job.annotations.examples)} examples")
-    shape = tuple(job.inputs.shape[1:])
+    patch = job.config.patch
+    if patch is not None and not _fits(patch, job.annotations.space):
+        raise ValueError(f"patch {patch} does not fit into label maps of {job.annotations.space}: make it smaller")
+    shape = Blueprint.of(job).shape
     augmentations(job.config.augment, shape)
     with seeded(job.seed, "", "check"), torch.no_grad():
         plan = Blueprint.of(job)
         method.learner(plan)
         network = plan.network()
         example = next((p.new_zeros(1, *shape) for p in network.parameters()), torch.zeros(1, *shape))
-        space = tuple(network.eval()(example).shape[1:-1])
-    if space != job.annotations.space:
-        kinds = [
-            f"maps of {' x '.join(map(str, s))}" if s else "one answer an example"
-            for s in (space, job.annotations.space)
-        ]
+        space = method.space(tuple(network.eval()(example).shape[1:-1]))
+    wanted = job.annotations.space if patch is None else patch
+    if space != wanted:
+        kinds = [f"maps of {' x '.join(map(str, s))}" if s else "one answer an example" for s in (space, wanted)]
         raise ValueError(f"the network gives {kinds[0]}, but the labels are {kinds[1]}: choose another network")
+
+
+def _fits(patch: tuple[int, ...], space: tuple[int, ...]) -> bool:
+    return len(patch) == len(space) and all(side <= whole for side, whole in zip(patch, space, strict=True))
 
 
 def _fingerprint(*arrays: NDArray[Any]) -> str:

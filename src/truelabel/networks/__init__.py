@@ -6,6 +6,7 @@ from truelabel.networks.lenet import LeNet5
 from truelabel.networks.mlp import MLP
 from truelabel.networks.network import Adapted, Network, adapt
 from truelabel.networks.resnet import ResNet, Stem, resnet18, resnet34, resnet50
+from truelabel.networks.trunk import Trunk
 from truelabel.networks.unet import UNet
 from truelabel.networks.wide_resnet import WideResNet
 
@@ -20,6 +21,7 @@ __all__ = [
     "Shape",
     "Stem",
     "TannoCNN",
+    "Trunk",
     "UNet",
     "WideResNet",
     "adapt",

@@ -45,13 +45,13 @@ class UNet(Network):
         self.mode = "bilinear" if dims == 2 else "trilinear"
         widths = [width * 2**level for level in range(depth - 1)]
         widths.append(widths[-1] if widths else width)
-        self.down = nn.ModuleList([_block(channels, width, stride=1, dims=dims)])
+        self.down = nn.ModuleList([block(channels, width, stride=1, dims=dims)])
         self.up = nn.ModuleList()
         for level in range(1, depth):
-            self.down.append(_block(widths[level - 1], widths[level], stride=2, dims=dims))
+            self.down.append(block(widths[level - 1], widths[level], stride=2, dims=dims))
         for level in reversed(range(depth - 1)):
             # What comes up has as many maps as the skip: each step up leaves the width of the level above it.
-            self.up.append(_block(2 * widths[level], widths[max(level - 1, 0)], stride=1, dims=dims))
+            self.up.append(block(2 * widths[level], widths[max(level - 1, 0)], stride=1, dims=dims))
 
     def forward(self, inputs: Tensor) -> Tensor:
         space = inputs.shape[2:]
@@ -79,7 +79,7 @@ _LAYERS: dict[int, tuple[type[nn.Conv2d | nn.Conv3d], type[nn.InstanceNorm2d | n
 }
 
 
-def _block(channels: int, width: int, stride: int, dims: int) -> nn.Sequential:
+def block(channels: int, width: int, stride: int, dims: int) -> nn.Sequential:
     conv, norm = _LAYERS[dims]
     return nn.Sequential(
         conv(channels, width, 3, stride, padding=1, bias=False),

@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from truelabel.checks import check_whole
+from truelabel.noise.fixed_draws import draw_shapes, fixed_draws, spread_over_draws
 from truelabel.noise.model import NoiseModel
-from truelabel.noise.sampled_softmax import (
-    Draws,
-    GaussianLatent,
-    log_mean_softmax,
-    log_mean_softmax_at,
-    softmax_variance,
-)
-from truelabel.types import Categorical, Likelihood, Prediction
+from truelabel.noise.sampled_softmax import Draws, GaussianLatent, log_mean_softmax, log_mean_softmax_at
+from truelabel.types import Categorical, Likelihood, Prediction, Uncertainty
 
 SMALLEST_SCALE = 1e-3
-_SEED = 20170
-
-
-class Uncertainty(NamedTuple):
-    """What a model believes about new inputs, and how sure it is.
-
-    Attributes:
-        probs: ``(*U, K)``, mean over draws of the softmax.
-        variance: ``(*U, K)``, variance over draws of the softmax: noise that the input itself brings.
-        entropy: ``(*U)``, of ``probs``, in nats.
-
-    Example:
-        >>> import torch
-        >>> GaussianLogits(features=8, classes=3).uncertainty(torch.zeros(5, 8)).variance.shape
-        torch.Size([5, 3])
-    """
-
-    probs: Tensor
-    variance: Tensor
-    entropy: Tensor
 
 
 class GaussianLogits(NoiseModel):
@@ -100,11 +75,9 @@ class GaussianLogits(NoiseModel):
         super().__init__()
         if not temperature > 0:
             raise ValueError(f"temperature must be positive, got {temperature}")
-        if factors < 0:
-            raise ValueError(f"factors must not be negative, got {factors}: 0 means independent classes")
+        check_whole("factors", factors, least=0)
         for name, count in (("samples", samples), ("prediction_samples", prediction_samples), ("upsample", upsample)):
-            if count < 1:
-                raise ValueError(f"{name} must be at least 1, got {count}")
+            check_whole(name, count)
         if binary and (classes != 2 or factors):
             raise ValueError(f"binary needs classes=2 and factors=0, got classes={classes} and factors={factors}")
         self.temperature, self.factors, self.binary, self.upsample = temperature, factors, binary, upsample
@@ -120,7 +93,7 @@ class GaussianLogits(NoiseModel):
             logits = _enlarge(latent.location, self.upsample)
             noisy: Likelihood = _SampledSoftmax(latent, self.samples, self.upsample)
             return Prediction(logits.log_softmax(-1), noisy, logits.new_zeros(()))
-        clean = log_mean_softmax(latent, self._fixed_draws(latent), self.upsample)
+        clean = log_mean_softmax(latent, fixed_draws(latent, self.prediction_samples, self.upsample), self.upsample)
         return Prediction(clean, Categorical(clean.unsqueeze(-2)), clean.new_zeros(()))
 
     def latent(self, features: Tensor) -> GaussianLatent:
@@ -140,22 +113,16 @@ class GaussianLogits(NoiseModel):
 
     @torch.no_grad()
     def uncertainty(self, features: Tensor) -> Uncertainty:
-        """Mean probabilities, their variance and entropy, over the fixed draws: ``features (*U, F)``."""
-        latent = self.latent(features)
-        draws = self._fixed_draws(latent)
-        log_probs = log_mean_softmax(latent, draws, self.upsample)
-        probs = log_probs.exp()
-        return Uncertainty(probs, softmax_variance(latent, draws, probs, self.upsample), -(probs * log_probs).sum(-1))
+        """Over the fixed draws of softmax(u / τ), whose mean is the answer: noise that the input itself brings.
+
+        With ``upsample`` units are ``(N, upsample H, upsample W)``. Figure 4 of Collier 2020 shows the variance.
+        """
+        return spread_over_draws(self.latent(features), self.prediction_samples, self.upsample)
 
     def noise_parameters(self) -> Iterable[nn.Parameter]:
         yield from self.scale_head.parameters()
         if self.factor_head is not None:
             yield from self.factor_head.parameters()
-
-    def _fixed_draws(self, latent: GaussianLatent) -> Draws:
-        generator = torch.Generator().manual_seed(_SEED)
-        shapes = _draw_shapes(latent, self.prediction_samples, self.upsample)
-        return Draws(*(torch.randn(shape, generator=generator).to(latent.location) for shape in shapes))
 
 
 class _SampledSoftmax(Likelihood):
@@ -171,18 +138,12 @@ class _SampledSoftmax(Likelihood):
 
     def all(self) -> Tensor:
         location, scale, factors = self.latent
-        shapes = _draw_shapes(self.latent, self.samples, self.upsample)
+        shapes = draw_shapes(self.latent, self.samples, self.upsample)
         draws = Draws(*(torch.randn(shape, dtype=scale.dtype, device=scale.device) for shape in shapes))
         signs = torch.randint_like(scale, 2) * 2 - 1
         factor_signs = torch.randint_like(factors[..., :1, :], 2) * 2 - 1
         turned = GaussianLatent(location, scale * signs, factors * factor_signs)
         return log_mean_softmax(turned, draws, self.upsample).unsqueeze(-2)
-
-
-def _draw_shapes(latent: GaussianLatent, samples: int, upsample: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    classes, factors = latent.factors.shape[-2:]
-    space = latent.location.shape[1:-1] if upsample > 1 else ()
-    return (factors, samples, *space), (classes, samples, *space)
 
 
 def _enlarge(values: Tensor, upsample: int) -> Tensor:

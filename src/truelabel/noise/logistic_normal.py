@@ -11,8 +11,11 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from truelabel.checks import check_whole
+from truelabel.noise.fixed_draws import spread_over_draws
 from truelabel.noise.model import NoiseModel
-from truelabel.types import Likelihood, Prediction
+from truelabel.noise.sampled_softmax import GaussianLatent
+from truelabel.types import Likelihood, Prediction, Uncertainty
 
 Covariance = Literal["full", "diagonal", "isotropic", "identity"]
 
@@ -70,6 +73,7 @@ class LogisticNormal(NoiseModel):
         covariance: of the noise, "full" as above, "diagonal", "isotropic" or "identity"; with the last one training is
             squared error regression to the targets.
         dummy: whether to add the dummy class; without it many classes are learned badly (Table 3).
+        prediction_samples: draws behind :meth:`uncertainty`; the clean answer needs none.
 
     Attributes:
         target: a.
@@ -93,6 +97,7 @@ class LogisticNormal(NoiseModel):
         smoothing: float = 0.01,
         covariance: Covariance = "full",
         dummy: bool = True,
+        prediction_samples: int = 1000,
     ) -> None:
         super().__init__()
         if features < 1:
@@ -106,6 +111,8 @@ class LogisticNormal(NoiseModel):
             raise ValueError(f"smoothing={smoothing} of LogisticNormal must lie between 0 and 1, both excluded")
         if covariance not in get_args(Covariance):
             raise ValueError(f"covariance={covariance!r} must be one of {', '.join(get_args(Covariance))}")
+        check_whole("prediction_samples", prediction_samples)
+        self.prediction_samples = prediction_samples
         self.temperature = temperature
         self.scale = scale
         self.covariance = covariance
@@ -121,6 +128,28 @@ class LogisticNormal(NoiseModel):
         logits = density.mean.squeeze(-2) / self.temperature
         clean = (logits if self.dummy else functional.pad(logits, (0, 1))).log_softmax(-1)
         return Prediction(clean, density, clean.new_zeros(()))
+
+    def latent(self, features: Tensor) -> GaussianLatent:
+        r"""Distribution of a label's logits y / τ, for the K classes: ``features (*U, F)``.
+
+        The full covariance has one factor, :math:`\Sigma = \lambda^2 I + (2 \lambda + \lVert c \rVert^2)\, c c^\top`.
+        Without the dummy class the logit of the last class is always zero.
+        """
+        density = self._density(features)
+        scale, factors = density.scale.factored()
+        parts = [density.mean.squeeze(-2), scale.squeeze(-2), factors.squeeze(-3)]
+        if not self.dummy:
+            ends = [(0, 1), (0, 1), (0, 0, 0, 1)]
+            parts = [functional.pad(part, end) for part, end in zip(parts, ends, strict=True)]
+        return GaussianLatent(*(part / self.temperature for part in parts))
+
+    @torch.no_grad()
+    def uncertainty(self, features: Tensor) -> Uncertainty:
+        """Over fixed draws of a label's logits: softmax(y / τ) of the K classes, as in the clean answer.
+
+        ``probs`` is the mean of that, noise included, and as a rule less sure than the clean answer, the softmax at μ.
+        """
+        return spread_over_draws(self.latent(features), self.prediction_samples)
 
     def attenuation(self, features: Tensor, labels: Tensor) -> Attenuation:
         """Distances of labels from the mean, to plot what the covariance does to labels that are wrong.
@@ -174,6 +203,9 @@ class Scale(Protocol):
     def precision(self) -> Tensor:
         """The diagonal of Σ⁻¹, ``(*U, 1, D)``."""
 
+    def factored(self) -> tuple[Tensor, Tensor]:
+        """Vector d ``(*U, 1, D)`` and factors V ``(*U, 1, D, Q)`` with Σ = V Vᵀ + diag(d²)."""
+
     def log_normal(self, mean: Tensor, residual: Callable[[], Tensor]) -> Tensor:
         """The logarithm of N(y; mean, Σ) without its constant, ``(*U, S)``, where ``residual`` gives y - mean."""
 
@@ -192,6 +224,9 @@ class DiagonalScale:
 
     def precision(self) -> Tensor:
         return self.sigma.square().reciprocal()
+
+    def factored(self) -> tuple[Tensor, Tensor]:
+        return self.sigma, self.sigma.new_zeros(*self.sigma.shape, 0)
 
     def log_normal(self, mean: Tensor, residual: Callable[[], Tensor]) -> Tensor:
         return -(self.solve(residual()).square().sum(-1) / 2 + self.log_det())
@@ -214,6 +249,10 @@ class RankOneScale:
 
     def precision(self) -> Tensor:
         return (1 - self.c.square() * ((1 + self.floor / self.along) / self.along)) / self.floor**2
+
+    def factored(self) -> tuple[Tensor, Tensor]:
+        # S S = λ² I + (2λ + ‖c‖²) c cᵀ
+        return torch.full_like(self.c, self.floor), ((self.floor + self.along).sqrt() * self.c).unsqueeze(-1)
 
     def log_normal(self, mean: Tensor, residual: Callable[[], Tensor]) -> Tensor:
         function: Any = _RankOneLogNormal

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
+import torch
 from torch import Tensor, nn
 
-from truelabel.types import ChosenBy, Prediction
+from truelabel.types import ChosenBy, Prediction, Uncertainty
 
 
 class NoiseModel(nn.Module, ABC):
@@ -53,6 +54,28 @@ class NoiseModel(nn.Module, ABC):
         """
         return None
 
+    def uncertainty(self, features: Tensor) -> Uncertainty | None:
+        """How the probabilities of ``features (*U, F)`` spread over fixed draws; None if the model draws nothing.
+
+        The same in training and in evaluation mode, without gradient, every example by itself.
+        """
+        return None
+
     def annotator_confusion(self) -> Tensor | None:
         """The annotators' matrices ``(R, K, K)``, or ``(1, K, K)`` for everybody; None if the model has none."""
         return None
+
+    def matrices_at(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Tensor | None:
+        """The matrices of these annotators at every unit, ``(*U, S, K, K)``; None if the model has none.
+
+        Args:
+            inputs: as in ``forward``; the same for ``features``.
+            features: ``(*U, F)``.
+            annotators: ``(N, S)``, none of them missing.
+        """
+        matrices = self.annotator_confusion()
+        if matrices is None:
+            return None
+        who = torch.zeros_like(annotators) if len(matrices) == 1 else annotators
+        chosen, space = matrices[who], features.shape[1:-1]
+        return chosen.view(len(chosen), *[1] * len(space), *chosen.shape[1:]).expand(-1, *space, *chosen.shape[1:])

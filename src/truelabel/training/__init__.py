@@ -7,7 +7,7 @@ from truelabel.training.engine import Engine
 from truelabel.training.files import RunFolderError
 from truelabel.training.fit import Fitted, Logging, Split, fit
 from truelabel.training.history import History
-from truelabel.training.run import Blueprint, Job, NetworkLike, Run, clean_probs
+from truelabel.training.run import Blueprint, Job, NetworkLike, Run, clean_probs, in_chunks, mean_matrices
 
 __all__ = [
     "Blueprint",
@@ -26,4 +26,6 @@ __all__ = [
     "as_float",
     "clean_probs",
     "fit",
+    "in_chunks",
+    "mean_matrices",
 ]

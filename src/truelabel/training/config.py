@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from numbers import Integral
 from typing import Any, Literal, get_args
 
-from truelabel.transforms import AUGMENTATIONS, Augmentation
+from truelabel.transforms import AUGMENTATIONS, Augmentation, RandomPatch
 
 Optimizer = Literal["adam", "adamw", "sgd"]
 Schedule = Literal["constant", "step", "cosine"]
@@ -36,6 +36,7 @@ class TrainingConfig:
             accuracy on its noisy labels, or the lowest loss for methods with confusion matrices.
         precision: "32-true", or "bf16-mixed" for matrix products in bfloat16.
         augment: what is done to training images, in order: "crop" shifts by up to 4 pixels, "flip" mirrors half.
+        patch: for masks: train on random patches of this size, and answer window by window; on whole images if None.
 
     Example:
         >>> TrainingConfig(epochs=100, optimizer="sgd", learning_rate=0.01).epochs
@@ -61,6 +62,7 @@ class TrainingConfig:
     select: Select = "best"
     precision: Precision = "32-true"
     augment: tuple[Augmentation, ...] = ()
+    patch: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -94,13 +96,18 @@ class TrainingConfig:
             object.__setattr__(self, "patience", int(self.patience))
         object.__setattr__(self, "step_epochs", tuple(int(epoch) for epoch in self.step_epochs))
         object.__setattr__(self, "augment", tuple(self.augment))
+        if isinstance(self.patch, int):
+            raise ValueError(f"patch must be (H, W) or (D, H, W), got {self.patch!r}")
+        if self.patch is not None:
+            object.__setattr__(self, "patch", RandomPatch(tuple(self.patch)).size)
         for augmentation in self.augment:
             if augmentation not in AUGMENTATIONS:
                 raise ValueError(f"augment must be a tuple of {', '.join(AUGMENTATIONS)}, got {augmentation!r} in it")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the run folder."""
-        return {**asdict(self), "step_epochs": list(self.step_epochs), "augment": list(self.augment)}
+        patch = None if self.patch is None else list(self.patch)
+        return {**asdict(self), "step_epochs": list(self.step_epochs), "augment": list(self.augment), "patch": patch}
 
 
 def _whole(value: object) -> bool:

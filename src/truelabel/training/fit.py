@@ -163,7 +163,7 @@ def fit(
                     train_on(index)
             rate = config.learning_rate * learning_rate_factor(config, epoch)
             watch.check(fabric, epoch, data, rate)
-            row = _measure(fabric, plain[0], data, split, total / schedule.steps, rate, evaluate)
+            row = _measure(fabric, plain[0], data, split, total / schedule.steps, rate, evaluate, config.patch)
             row["seconds"] = time.perf_counter() - began
             if history.add(row):
                 memory.keep_best(fabric)
@@ -250,12 +250,13 @@ def _measure(
     loss: Tensor,
     rate: float,
     evaluate: Evaluate | None,
+    patch: Sequence[int] | None,
 ) -> dict[str, float]:
     """The numbers of an epoch, measured by the first process for all, so that all decide alike."""
     row: dict[str, float] = {"train_loss": float(gather(fabric, loss).mean()), "learning_rate": rate}
     if fabric.is_global_zero:
         if len(split.valid):
-            row |= noisy_scores(fabric, learner, data, split.valid)
+            row |= noisy_scores(fabric, learner, data, split.valid, patch)
         if evaluate is not None:
             learner.eval()
             row |= evaluate(learner)

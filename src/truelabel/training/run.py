@@ -23,7 +23,11 @@ from truelabel.training.data import TrainingSet, as_float
 from truelabel.training.files import read_tensors, write_tensors
 from truelabel.training.fit import Evaluate, Fitted, Logging, Split, fit
 from truelabel.training.seeds import generator_of, seeded
-from truelabel.transforms import Transform, augmentations
+from truelabel.training.windows import pieces, stitched
+from truelabel.transforms import RandomPatch, Transform, augmentations
+
+MOST_UNITS = 2**21
+"""Units times annotators whose matrices are held at once."""
 
 NetworkLike = str | nn.Module | Callable[[tuple[int, ...]], nn.Module]
 
@@ -75,9 +79,10 @@ class Blueprint:
 
     @classmethod
     def of(cls, job: Job) -> Blueprint:
-        """For what a job wants to learn."""
-        said = job.annotations
-        return cls(job.network, tuple(job.inputs.shape[1:]), len(said.classes), len(said.annotators), said.workload)
+        """For what a job wants to learn; of patches, if it is trained on these."""
+        said, shape, patch = job.annotations, tuple(job.inputs.shape[1:]), job.config.patch
+        shape = shape if patch is None else (shape[0], *patch)
+        return cls(job.network, shape, len(said.classes), len(said.annotators), said.workload)
 
     def of_one_annotator(self) -> Blueprint:
         """The same for labels that are one consensus."""
@@ -140,6 +145,7 @@ class Run:
         config = config or self.job.config
         labels = self.annotations if annotations is None else annotations
         data = TrainingSet(self.inputs, labels, weights=weights, soft=soft, device=self.fabric.device)
+        patches = [] if config.patch is None else [RandomPatch(config.patch)]
         return fit(
             peers,
             data,
@@ -150,7 +156,7 @@ class Run:
             stage=stage,
             folder=None if self.job.folder is None else self.job.folder / stage,
             selector=selector,
-            transforms=[*augmentations(config.augment, self.plan.shape), *transforms],
+            transforms=[*patches, *augmentations(config.augment, self.plan.shape), *transforms],
             evaluate=self.job.evaluate,
             logging=self.job.logging,
             capture=self.job.capture,
@@ -171,22 +177,98 @@ class Run:
     @torch.no_grad()
     def posterior(self, learner: Learner, chunk: int = 1024) -> Tensor:
         """Clean class probabilities of all examples, ``(N, *space, K)``, on the CPU."""
-        return clean_probs(learner, self.inputs, chunk)
+        return clean_probs(learner, self.inputs, chunk, self.job.config.patch)
 
 
 @torch.no_grad()
-def clean_probs(learner: Learner, inputs: Tensor, chunk: int = 1024) -> Tensor:
+def clean_probs(
+    learner: Learner,
+    inputs: Tensor,
+    chunk: int = 1024,
+    patch: Sequence[int] | None = None,
+    overlap: float = 0.5,
+) -> Tensor:
     """p(y|x) of many inputs, chunk by chunk: ``(N, *space, K)`` on the CPU, in the precision of the learner.
 
     Args:
         learner: put into evaluation mode.
         inputs: ``(N, ...)`` on the learner's device, floats or bytes.
-        chunk: examples at once.
+        chunk: examples at once; fewer, if they are images.
+        patch: answer for images in windows of this size, and join them; images whole if None.
+        overlap: of windows.
+    """
+
+    def answer(values: Tensor) -> Tensor:
+        return learner.predict(values).clean.exp()
+
+    return in_chunks(learner, answer, inputs, chunk, patch, overlap)
+
+
+@torch.no_grad()
+def in_chunks(
+    learner: Learner,
+    answer: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    chunk: int = 1024,
+    patch: Sequence[int] | None = None,
+    overlap: float = 0.5,
+) -> Tensor:
+    """Whatever ``answer`` says of inputs, ``(n, ...) -> (n, *space, ...)``, chunk by chunk and window by window.
+
+    Args:
+        learner: put into evaluation mode; inputs are brought to its precision.
+        answer: of floats.
+        inputs: ``(N, ...)`` on the learner's device, floats or bytes.
+        chunk: examples of 784 numbers at once, and fewer of larger ones.
+        patch: size of windows; images whole if None.
+        overlap: of windows.
+
+    Returns:
+        ``(N, *space, ...)`` on the CPU.
     """
     learner.eval()
     kind = next(learner.parameters()).dtype
-    parts = [learner.predict(as_float(part).to(kind)).clean.exp().cpu() for part in inputs.split(chunk)]
+    size = max(1, chunk * 784 // max(784, inputs[:1].numel()))
+    parts = []
+    for part in inputs.split(size):
+        values = as_float(part).to(kind)
+        parts.append(answer(values).cpu() if patch is None else stitched(answer, values, patch, overlap))
     return torch.cat(parts)
+
+
+@torch.no_grad()
+def mean_matrices(
+    learner: Learner, inputs: Tensor, annotators: int, chunk: int = 16, patch: Sequence[int] | None = None
+) -> Tensor:
+    r"""Mean confusion of every annotator over all units, each row weighted by how probable its class is there.
+
+    .. math:: \bar T^{(r)}[k, j] = \sum_u p(k \mid x_u)\, T^{(r)}_u[k, j] \Big/ \sum_u p(k \mid x_u)
+
+    Args:
+        learner: one with matrices at units; put into evaluation mode.
+        inputs: ``(N, ...)`` on the learner's device, floats or bytes.
+        annotators: R.
+        chunk: examples at once, at most; fewer if they are large.
+        patch: look at images in windows of this size; at whole ones if None.
+
+    Returns:
+        ``(R, K, K)`` float64 on the CPU, ``[annotator, true, observed]``.
+    """
+    learner.eval()
+    kind = next(learner.parameters()).dtype
+    everybody = torch.arange(annotators, device=inputs.device)
+    sums, weights = torch.zeros(()), torch.zeros(())
+    chunk = max(1, min(chunk, MOST_UNITS // max(1, inputs[0, :1].numel() * annotators)))
+    for _, part in (piece for some in inputs.split(chunk) for piece in pieces(some, patch)):
+        values = as_float(part).to(kind)
+        probs = learner.predict(values).clean.exp().double().flatten(0, -2)
+        matrices = learner.matrices_at(values, everybody.expand(len(part), -1))
+        if matrices is None:
+            raise ValueError("the learner has no confusion matrices")
+        sums = sums + torch.einsum("uk,urkj->rkj", probs, matrices.flatten(0, -4).double()).cpu()
+        weights = weights + probs.sum(0).cpu()
+    mean: Tensor = sums / weights.clamp_min(torch.finfo(weights.dtype).tiny).unsqueeze(-1)
+    return mean / mean.sum(-1, keepdim=True).clamp_min(torch.finfo(mean.dtype).tiny)
 
 
 def _split(examples: int, share: float, seed: int, device: torch.device) -> Split:

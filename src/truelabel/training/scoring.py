@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from lightning_fabric import Fabric
@@ -10,29 +10,47 @@ from torch import Tensor
 
 from truelabel.learners import Learner
 from truelabel.training.data import TrainingSet
+from truelabel.training.windows import windows
+from truelabel.types import Batch
 
 CHUNK = 1024
 """Examples scored at once; pixels are scored in proportionally smaller chunks."""
 
 
 @torch.no_grad()
-def noisy_scores(fabric: Fabric, learner: Learner, data: TrainingSet, index: Tensor) -> dict[str, float]:
+def noisy_scores(
+    fabric: Fabric, learner: Learner, data: TrainingSet, index: Tensor, patch: Sequence[int] | None = None
+) -> dict[str, float]:
     """Mean loss, and share of given labels that equal the predicted class, over the examples at ``index``.
 
-    These are the numbers that choose an epoch: they see noisy labels only, never the truth.
+    These are the numbers that choose an epoch: they see noisy labels only, never the truth. With a ``patch`` images are
+    scored in windows of that size, as they are trained on.
     """
     loss = torch.zeros((), dtype=torch.double, device=data.device)
     right, given = torch.zeros_like(loss), torch.zeros_like(loss)
     learner.eval()
     for part in chunks(index, data):
-        batch = data.batch(part)
-        with fabric.autocast():
-            step = learner(batch)
-        match = (step.predicted.unsqueeze(-1) == batch.labels) & (batch.labels >= 0)
-        loss += step.losses.double().sum()
-        right += match.sum()
-        given += (batch.labels >= 0).sum()
+        for batch, share in _windowed(data.batch(part), patch):
+            with fabric.autocast():
+                step = learner(batch)
+            match = (step.predicted.unsqueeze(-1) == batch.labels) & (batch.labels >= 0)
+            loss += share * step.losses.double().sum()
+            right += match.sum()
+            given += (batch.labels >= 0).sum()
     return {"valid_loss": (loss / len(index)).item(), "valid_accuracy": (right / given.clamp_min(1)).item()}
+
+
+def _windowed(batch: Batch, patch: Sequence[int] | None) -> Iterator[tuple[Batch, float]]:
+    """The batch in windows, and what each counts."""
+    if patch is None:
+        yield batch, 1.0
+        return
+    parts = windows(batch.inputs.shape[2:], patch)
+    for window in parts:
+        at = (slice(None), *window)
+        soft = None if batch.soft is None else batch.soft[at]
+        inputs = batch.inputs[(slice(None), slice(None), *window)]
+        yield batch._replace(inputs=inputs, labels=batch.labels[at], soft=soft), 1 / len(parts)
 
 
 def chunks(index: Tensor, data: TrainingSet) -> Iterator[Tensor]:

@@ -3,6 +3,7 @@
 from truelabel.transforms.augment import AUGMENTATIONS, Augmentation, HorizontalFlip, RandomCrop, augmentations
 from truelabel.transforms.mixup import Mixup
 from truelabel.transforms.noise_against_noise import NoiseAgainstNoise
+from truelabel.transforms.patch import RandomPatch
 from truelabel.transforms.transform import Transform
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Mixup",
     "NoiseAgainstNoise",
     "RandomCrop",
+    "RandomPatch",
     "Transform",
     "augmentations",
 ]

@@ -119,6 +119,7 @@ def run_page(page: Path) -> Iterator[tuple[Block, str]]:
         del sys.modules[module.__name__]
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

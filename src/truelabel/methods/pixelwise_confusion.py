@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, get_args
 
 from torch import Tensor
 
-from truelabel.checks import check_amount, check_whole
+from truelabel.checks import check_amount, check_between, check_whole
 from truelabel.learners import Classifier, Learner
 from truelabel.losses import CrossEntropy
 from truelabel.methods.method import Learned, Method
@@ -57,7 +57,7 @@ class PixelwiseConfusion(Method):
         check_whole("blocks", self.blocks, least=0)
         if self.encoder not in get_args(Encoder):
             raise ValueError(f"encoder must be one of {', '.join(get_args(Encoder))}, got {self.encoder!r}")
-        InstanceConfusion(1, 2, 1, start=self.start)  # what makes no sense is refused here, before any training
+        check_between("start", self.start)
 
     def learner(self, plan: Blueprint) -> Learner:
         return self._learner(plan, self.trace)

@@ -83,13 +83,16 @@ def test_clean_probs_do_not_depend_on_the_chunk(job: Job, fabric: Fabric) -> Non
 
 def test_a_blueprint_knows_how_much_everybody_said(job: Job, fabric: Fabric) -> None:
     matrix = np.full((120, 3), -1)
-    matrix[:, 0], matrix[:7, 2] = 1, 0
+    held_out = Run(job, fabric).split.valid
+    matrix[:, 0], matrix[held_out[:7], 1] = 1, 0
+    matrix[:30, 2] = 0
     many = replace(job, annotations=Annotations.from_matrix(matrix, classes=2))
     plan = Blueprint.of(many)
     assert (plan.shape, plan.classes, plan.annotators) == ((2,), 2, 3)
     assert plan.workload is not None
-    assert plan.workload.tolist() == [120, 0, 7]
-    assert Run(many, fabric).plan.workload is not None
+    # What is held out teaches nobody.
+    assert plan.workload.tolist() == [108, 0, sum(n < 30 for n in Run(job, fabric).split.train.tolist())]
+    assert np.array_equal(Run(many, fabric).plan.workload, plan.workload)  # type: ignore[arg-type]
     consensus = plan.of_one_annotator()
     assert (consensus.annotators, consensus.workload) == (1, None)
     assert (consensus.shape, consensus.classes, consensus.network_like) == (plan.shape, plan.classes, job.network)

@@ -67,7 +67,7 @@ class AnnotatorConfusion(NoiseModel):
             less for few classes.
         shrinkage: s, precision of the prior; 0 for none.
         by_input: let the input change the matrices.
-        workload: ``(R,)``, labels that each annotator gave in all, over which the prior is spread; one by default.
+        workload: ``(R,)``, labels of each annotator in training, over which the prior is spread; one by default.
         start: value on the diagonal before training.
 
     Example:

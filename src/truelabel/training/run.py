@@ -68,7 +68,8 @@ class Blueprint:
         shape: of one example.
         classes: K.
         annotators: R.
-        workload: ``(R,)``, labels that each annotator gave; None where it is not known, as when a learner is loaded.
+        workload: ``(R,)``, labels that each annotator gave to examples that are trained on; None where it is not known,
+            as when a learner is loaded.
     """
 
     network_like: NetworkLike
@@ -82,7 +83,10 @@ class Blueprint:
         """For what a job wants to learn; of patches, if it is trained on these."""
         said, shape, patch = job.annotations, tuple(job.inputs.shape[1:]), job.config.patch
         shape = shape if patch is None else (shape[0], *patch)
-        return cls(job.network, shape, len(said.classes), len(said.annotators), said.workload)
+        trained = np.zeros(len(said.examples), bool)
+        trained[split_of(job).train] = True
+        workload = np.bincount(said.annotator[trained[said.example]], minlength=len(said.annotators))
+        return cls(job.network, shape, len(said.classes), len(said.annotators), workload)
 
     def of_one_annotator(self) -> Blueprint:
         """The same for labels that are one consensus."""
@@ -107,7 +111,8 @@ class Run:
         self.fabric = fabric
         self.annotations = job.annotations
         self.inputs = torch.from_numpy(np.ascontiguousarray(job.inputs)).to(fabric.device)
-        self.split = _split(len(job.inputs), job.config.validation, job.seed, fabric.device)
+        split = split_of(job)
+        self.split = Split(split.train.to(fabric.device), split.valid.to(fabric.device))
         self.plan = Blueprint.of(job)
 
     def build(self, stage: str, make: Callable[[Blueprint], Learner], peers: int = 1) -> list[Learner]:
@@ -271,7 +276,9 @@ def mean_matrices(
     return mean / mean.sum(-1, keepdim=True).clamp_min(torch.finfo(mean.dtype).tiny)
 
 
-def _split(examples: int, share: float, seed: int, device: torch.device) -> Split:
-    held_out = int(share * examples)
-    order = torch.randperm(examples, generator=generator_of(seed, "", "split"))
-    return Split(order[held_out:].sort().values.to(device), order[:held_out].sort().values.to(device))
+def split_of(job: Job) -> Split:
+    """Which examples a job trains on, and which it holds out; on the CPU."""
+    examples = len(job.inputs)
+    held_out = int(job.config.validation * examples)
+    order = torch.randperm(examples, generator=generator_of(job.seed, "", "split"))
+    return Split(order[held_out:].sort().values, order[:held_out].sort().values)

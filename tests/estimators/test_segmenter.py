@@ -155,6 +155,19 @@ def test_images_of_different_sizes_are_padded_without_labels(scans: Scans, drawi
         assert np.array_equal(other.predict_proba(by_hand), expected.predict_proba(by_hand))
 
 
+def test_padding_is_not_in_the_mean_confusion(scans: Scans, drawing: Settings) -> None:
+    images, _, masks = scans
+    sizes = [(7 - n % 4, 8 - n % 3) for n in range(16)]
+    some = [image[:, :h, :w] for image, (h, w) in zip(images, sizes, strict=True)]
+    drawn = [mask[:, :h, :w] for mask, (h, w) in zip(masks, sizes, strict=True)]
+    # A network of single pixels answers for an image as it did for the same image padded.
+    segmenter = TrueLabelSegmenter(COLD, **(drawing | {"network": Pixels(), "learning_rate": 0.05})).fit(some, drawn)
+    maps, probs = segmenter.confusion_maps(some), segmenter.predict_proba(some)
+    sums = sum(np.einsum("khw,rkjhw->rkj", p, own) for p, own in zip(probs, maps, strict=True))
+    weights = sum(p.sum((1, 2)) for p in probs)
+    np.testing.assert_allclose(segmenter.confusion_, sums / weights[:, None], atol=1e-6)
+
+
 LIST = ("predict_proba", "predict", "annotator_proba", "confusion_maps")
 
 

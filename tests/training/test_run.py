@@ -138,6 +138,25 @@ def test_mean_matrices_by_loops(space: tuple[int, ...], chunk: int) -> None:
     assert not learner.training
 
 
+@pytest.mark.parametrize("chunk", [2, 100])
+@pytest.mark.parametrize("patch", [None, (3, 3)], ids=str)
+def test_mean_matrices_of_units_that_count(chunk: int, patch: tuple[int, ...] | None) -> None:
+    learner, images = a_reader(2).eval(), torch.randn(5, 1, 6, 6, dtype=torch.double)
+    counted = torch.rand(5, 6, 6) < 0.3
+    with torch.no_grad():
+        sums, weights = torch.zeros(4, 3, 3, dtype=torch.double), torch.zeros(3, dtype=torch.double)
+        for row, column in [(0, 0)] if patch is None else [(0, 0), (0, 3), (3, 0), (3, 3)]:
+            window = slice(row, row + (patch or (6, 6))[0]), slice(column, column + (patch or (6, 6))[1])
+            part, here = images[:, :, *window], counted[:, *window]
+            probs = learner.predict(part).clean.exp()[here]
+            matrices = learner.matrices_at(part, torch.arange(4).expand(5, -1))
+            assert matrices is not None
+            for p, pixel in zip(probs, matrices[here], strict=True):
+                sums, weights = sums + p.view(1, 3, 1) * pixel, weights + p
+    found = mean_matrices(learner, images, 4, chunk, patch, counted)
+    torch.testing.assert_close(found, sums / weights.view(1, 3, 1))
+
+
 def test_mean_matrices_of_a_sure_answer_are_those_of_its_pixels() -> None:
     learner, images = a_reader(2).eval(), torch.randn(6, 1, 5, 6, dtype=torch.double)
     assert isinstance(learner.noise, InstanceConfusion)

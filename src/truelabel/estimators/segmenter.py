@@ -93,8 +93,8 @@ class TrueLabelSegmenter(Trained):
     Attributes:
         classes_: ``(K,)`` names of the classes, the values in masks by default; the first is the background.
         annotators_: ``(R,)`` names of the readers.
-        confusion_: ``(R, K, K)``, ``[reader, true, observed]``: the mean over pixels of what the method learned, or
-            else what follows from the masks given and the learned segmentation.
+        confusion_: ``(R, K, K)``, ``[reader, true, observed]``: the mean over pixels that somebody labelled of what the
+            method learned, or else what follows from the masks given and the learned segmentation.
         annotator_skill_: ``(R,)``, mean over classes of the probability that the reader recognises them.
         history_: one row of numbers an epoch.
         method_: the method with its options, those found by ``search`` included; ``trials_`` has all that were tried.

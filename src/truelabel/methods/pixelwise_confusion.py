@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
+import torch
 from torch import Tensor
 
 from truelabel.checks import check_amount, check_between, check_whole
@@ -74,8 +75,10 @@ class PixelwiseConfusion(Method):
         fitted = run.fit("main", peers)
 
         def confusion() -> dict[str, Tensor]:
-            patch = run.job.config.patch
-            return {"confusion": mean_matrices(fitted.peers[0], run.inputs, run.plan.annotators, patch=patch)}
+            # What nobody labelled, such as the padding of images of different sizes, says nothing about anybody.
+            counted, patch = torch.from_numpy(run.annotations.units()), run.job.config.patch
+            matrices = mean_matrices(fitted.peers[0], run.inputs, run.plan.annotators, patch=patch, counted=counted)
+            return {"confusion": matrices}
 
         return Learned(fitted.peers[0], fitted.history, confusion=run.once("confusion", confusion)["confusion"])
 

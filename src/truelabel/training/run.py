@@ -243,9 +243,14 @@ def in_chunks(
 
 @torch.no_grad()
 def mean_matrices(
-    learner: Learner, inputs: Tensor, annotators: int, chunk: int = 16, patch: Sequence[int] | None = None
+    learner: Learner,
+    inputs: Tensor,
+    annotators: int,
+    chunk: int = 16,
+    patch: Sequence[int] | None = None,
+    counted: Tensor | None = None,
 ) -> Tensor:
-    r"""Mean confusion of every annotator over all units, each row weighted by how probable its class is there.
+    r"""Mean confusion of every annotator over units, each row weighted by how probable its class is there.
 
     .. math:: \bar T^{(r)}[k, j] = \sum_u p(k \mid x_u)\, T^{(r)}_u[k, j] \Big/ \sum_u p(k \mid x_u)
 
@@ -255,6 +260,7 @@ def mean_matrices(
         annotators: R.
         chunk: examples at once, at most; fewer if they are large.
         patch: look at images in windows of this size; at whole ones if None.
+        counted: ``(*U)`` booleans, the units that the mean is over; all by default.
 
     Returns:
         ``(R, K, K)`` float64 on the CPU, ``[annotator, true, observed]``.
@@ -264,9 +270,13 @@ def mean_matrices(
     everybody = torch.arange(annotators, device=inputs.device)
     sums, weights = torch.zeros(()), torch.zeros(())
     chunk = max(1, min(chunk, MOST_UNITS // max(1, inputs[0, :1].numel() * annotators)))
-    for _, part in (piece for some in inputs.split(chunk) for piece in pieces(some, patch)):
+    starts = range(0, len(inputs), chunk)
+    for first, window, part in ((s, *piece) for s in starts for piece in pieces(inputs[s : s + chunk], patch)):
         values = as_float(part).to(kind)
-        probs = learner.predict(values).clean.exp().double().flatten(0, -2)
+        probs = learner.predict(values).clean.exp().double()
+        if counted is not None:
+            probs = probs * counted[(slice(first, first + chunk), *window)].to(probs).unsqueeze(-1)
+        probs = probs.flatten(0, -2)
         matrices = learner.matrices_at(values, everybody.expand(len(part), -1))
         if matrices is None:
             raise ValueError("the learner has no confusion matrices")

@@ -447,6 +447,38 @@ def test_a_network_without_context_answers_in_windows_as_for_whole_images(
     assert {size for _, size in Pixels.seen} == {(4, 5), (7, 8)}
 
 
+@pytest.mark.parametrize("method", ["majority-vote", "heteroscedastic"])
+def test_uncertainty_in_windows_is_that_of_the_answer_they_make_together(
+    method: str, scans: Scans, drawing: Settings
+) -> None:
+    images, _, masks = scans
+    settings = drawing | {"patch": (7, 6), "learning_rate": 0.05, "standardize": False}
+    segmenter = TrueLabelSegmenter(METHODS.get(method, method), **settings).fit(images, masks)
+    some = images[:3]
+    probs, squares, total = np.zeros((3, 3, 7, 8)), np.zeros((3, 3, 7, 8)), np.zeros((7, 8))
+    by_window = np.zeros((3, 7, 8))
+    # Two windows of six columns, whose pixels count by their distance to the border.
+    rows, columns = np.minimum(np.arange(1, 8), np.arange(7, 0, -1)), np.array([1, 2, 3, 3, 2, 1])
+    for first in (0, 2):
+        with torch.no_grad():
+            found = segmenter.learner_.uncertainty(torch.from_numpy(some[..., first : first + 6]))
+        p, v = (values.movedim(-1, 1).double().numpy() for values in (found.probs, found.variance))
+        weight = rows[:, None] * columns
+        probs[..., first : first + 6] += weight * p
+        squares[..., first : first + 6] += weight * (v + p**2)
+        by_window[..., first : first + 6] += weight * found.entropy.double().numpy()
+        total[:, first : first + 6] += weight
+    probs, squares = probs / total, squares / total
+    variance, spread = segmenter.uncertainty(some)
+    np.testing.assert_allclose(variance, squares - probs**2, atol=1e-6)
+    np.testing.assert_allclose(spread, entropy(probs, axis=1), atol=1e-6)
+    assert (np.asarray(spread) - by_window / total).max() > 1e-3, "windows differ"
+    if method == "majority-vote":
+        answer = segmenter.predict_proba(some)
+        np.testing.assert_allclose(spread, entropy(answer, axis=1), atol=1e-6)
+        np.testing.assert_allclose(variance, answer * (1 - answer), atol=1e-6)
+
+
 def test_patches_teach_what_whole_images_do(scans: Scans, drawing: Settings) -> None:
     images, truth, _ = scans
     settings = drawing | {"network": Pixels(), "epochs": 20, "learning_rate": 0.1, "standardize": False}

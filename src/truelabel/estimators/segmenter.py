@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -267,13 +268,28 @@ class TrueLabelSegmenter(Trained):
         return ErrorMaps(*(_part(maps, kind) for kind in range(3)))
 
     def uncertainty(self, images: Any) -> UncertaintyMaps:
-        """Variance and entropy of the answer at each pixel; see :meth:`truelabel.learners.Learner.uncertainty`."""
+        r"""Variance and entropy of the answer at each pixel; see :meth:`truelabel.learners.Learner.uncertainty`.
 
-        def spread(values: Tensor) -> Tensor:
+        Where windows overlap, the answer is the mean of theirs, with weights w, and its draws are theirs, mixed:
+
+        .. math:: p = \sum_i w_i p_i, \quad \text{entropy} = -\sum_k p_k \log p_k, \quad
+            \text{variance} = \sum_i w_i (v_i + p_i^2) - p^2
+
+        Windows that contradict each other are thus uncertain, however sure each is.
+        """
+
+        def moments(values: Tensor) -> Tensor:
             found = self.learner_.uncertainty(values)
-            return torch.cat([found.variance, found.entropy.unsqueeze(-1)], -1)
+            probs = found.probs.cpu().double()
+            return torch.stack([probs, found.variance.cpu() + probs.square()], -1)
 
-        maps = self._answer(images, lambda inputs: np.moveaxis(self._maps(inputs, spread), -1, 1))
+        def spread(inputs: Array) -> Array:
+            probs, squares = np.moveaxis(self._maps(inputs, moments), (-1, -2), (0, 2))
+            # Rounding may leave either just below zero.
+            both = [squares - probs**2, entr(probs).sum(1, keepdims=True)]
+            return np.concatenate(both, 1).clip(0)
+
+        maps = self._answer(images, spread)
         return UncertaintyMaps(_part(maps, slice(-1)), _part(maps, -1))
 
     def sample(self, images: Any, count: int, seed: int = 0) -> Any:

@@ -241,6 +241,36 @@ def test_shapes_in_three_dimensions(drawing: Settings) -> None:
     assert (np.shape(variance), np.shape(spread)) == ((5, 3, 4, 6, 5), (5, 4, 6, 5))
 
 
+def test_volumes_without_a_channel_are_volumes_with_one(drawing: Settings, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    volumes, masks = rng.normal(size=(6, 4, 6, 5)), rng.integers(0, 3, (6, 2, 4, 6, 5))
+    expected = TrueLabelSegmenter("majority-vote", **drawing).fit(volumes[:, None], masks)
+    probs = expected.predict_proba(volumes[:, None])
+    assert probs.shape == (6, 3, 4, 6, 5)
+    assert np.array_equal(expected.predict_proba(volumes), probs)
+    flat = TrueLabelSegmenter("majority-vote", **drawing).fit(volumes, masks)
+    assert flat.input_shape_ == (1, 4, 6, 5)
+    flat.save(tmp_path)
+    said = TrueLabelSegmenter("majority-vote", **drawing).fit(volumes, Annotations.from_masks(masks))
+    for segmenter in (flat, said, TrueLabelSegmenter.load(tmp_path)):
+        for images in (volumes, volumes[:, None]):
+            assert np.array_equal(segmenter.predict_proba(images), probs)
+
+
+def test_volumes_of_different_depths_need_no_channel(drawing: Settings) -> None:
+    rng = np.random.default_rng(0)
+    sizes = [(4, 6, 5), (3, 6, 5), (4, 5, 5), (2, 6, 4), (4, 6, 5), (3, 5, 5)]
+    volumes = [rng.normal(size=size) for size in sizes]
+    masks = [rng.integers(0, 3, (2, *size)) for size in sizes]
+    flat = TrueLabelSegmenter("majority-vote", **drawing).fit(volumes, masks)
+    expected = TrueLabelSegmenter("majority-vote", **drawing).fit([volume[None] for volume in volumes], masks)
+    for found, alone, size in zip(
+        flat.predict_proba(volumes), expected.predict_proba([volume[None] for volume in volumes]), sizes, strict=True
+    ):
+        assert found.shape == (3, *size)
+        assert np.array_equal(found, alone)
+
+
 ALL = [
     "cross-entropy",
     "majority-vote",

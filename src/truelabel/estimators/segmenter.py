@@ -15,7 +15,7 @@ from torch import Tensor
 
 from truelabel.checks import check_whole
 from truelabel.coding import class_names, is_missing
-from truelabel.estimators.images import check_images, differ, padded_masks, read_masks
+from truelabel.estimators.images import check_images, differ, padded_masks, read_masks, space_axes
 from truelabel.estimators.trained import Trained
 from truelabel.fusion import confusion_from_posterior
 from truelabel.methods import Grid, Learned, Method
@@ -175,8 +175,9 @@ class TrueLabelSegmenter(Trained):
         """Learn from masks that may be wrong.
 
         Args:
-            images: ``(N, C, H, W)`` or ``(N, C, D, H, W)``, bytes or floats, or ``(N, H, W)``; or a list of images
-                ``(C, *space)`` of different sizes, which are padded at their ends to the largest, without labels there.
+            images: ``(N, C, H, W)`` or ``(N, C, D, H, W)``, bytes or floats; ``(N, H, W)`` or, if masks are
+                ``(N, R, D, H, W)``, ``(N, D, H, W)`` with one channel; or a list of images ``(C, *space)`` of
+                different sizes, which are padded at their ends to the largest, without labels there.
             masks: ``(N, R, *space)``, a column for each reader, -1 or NaN where a pixel, or a whole mask, has no label;
                 ``(N, *space)``, one mask an image; a list of ``(R, *space)`` for a list of images; or
                 :class:`~truelabel.Annotations`.
@@ -190,7 +191,7 @@ class TrueLabelSegmenter(Trained):
         method = self._method()
         if "segmentation" not in method.tasks:
             raise ValueError(f"{method.name} is for one class an example: choose a method for pixels")
-        inputs = check_images(images, standardize=self.standardize)
+        inputs = check_images(images, standardize=self.standardize, dims=space_axes(images, masks))
         space = inputs.shape[2:]
         masks = padded_masks(masks, images, space) if differ(masks) else masks
         annotations = read_masks(masks, space, len(inputs), annotators)
@@ -393,7 +394,7 @@ class TrueLabelSegmenter(Trained):
         check_is_fitted(self)
         if differ(images):
             return [self._answer(np.asarray(image)[None], answer)[0] for image in images]
-        inputs = check_images(images, standardize=self.standardize)
+        inputs = check_images(images, standardize=self.standardize, dims=len(self.input_shape_) - 1)
         if inputs.shape[1] != self.input_shape_[0] or inputs.ndim != 1 + len(self.input_shape_):
             raise ValueError(f"images have the shape {inputs.shape[1:]}, but fit saw {self.input_shape_}")
         return answer(inputs)

@@ -385,3 +385,11 @@ def test_a_matrix_as_it_is_is_refused_in_one_line() -> None:
     for function in (fusion.majority_vote, fusion.dawid_skene, metrics.fleiss_kappa):
         with pytest.raises(LabelError, match=message):
             function([[0, 1], [1, 1]])  # type: ignore[arg-type]
+
+
+def test_units_are_those_that_somebody_labelled() -> None:
+    masks = np.random.default_rng(0).integers(-1, 3, (4, 3, 5, 2))
+    masks[1, 2], masks[2] = -1, -1
+    np.testing.assert_array_equal(Annotations.from_masks(masks, classes=3).units(), (masks >= 0).any(1))
+    said = Annotations.from_matrix([[0, -1], [-1, -1], [1, 1]])
+    assert said.units().tolist() == [True, False, True]

@@ -292,6 +292,19 @@ class Annotations:
         dense[self.example, self.annotator] = self.label
         return dense
 
+    def units(self) -> NDArray[np.bool_]:
+        """Which units somebody labelled: ``(N, *space)``.
+
+        Example:
+            >>> Annotations.from_masks([[[0, -1, 1], [1, -1, -1]]]).units()
+            array([[ True, False,  True]])
+        """
+        labelled = np.zeros((len(self.examples), *self.space), bool)
+        if self.size:
+            example, first = np.unique(self.example, return_index=True)
+            labelled[example] = np.logical_or.reduceat(self.label >= 0, first)
+        return labelled
+
     def to_table(self, path: str | Path | None = None) -> Any:
         """The long table back, as a ``pyarrow.Table`` of names with columns example, annotator, label.
 

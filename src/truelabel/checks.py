@@ -19,6 +19,19 @@ def check_amount(name: str, value: object) -> None:
         raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
 
 
+def check_between(name: str, value: object) -> None:
+    """Raise a ValueError if ``value`` is no number between 0 and 1, both excluded.
+
+    Example:
+        >>> check_between("start", 1.0)
+        Traceback (most recent call last):
+        ...
+        ValueError: start must lie between 0 and 1, got 1.0
+    """
+    if not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
+
+
 def check_whole(name: str, value: object, least: int = 1) -> None:
     """Raise a ValueError if ``value`` is no whole number of at least ``least``.
 

@@ -11,7 +11,15 @@ import torch
 from numpy.typing import NDArray
 
 from truelabel import Annotations
-from truelabel.estimators.images import check_images, differ, padded, padded_masks, read_masks, standardized
+from truelabel.estimators.images import (
+    check_images,
+    differ,
+    padded,
+    padded_masks,
+    read_masks,
+    space_axes,
+    standardized,
+)
 
 NAN = float("nan")
 RNG = np.random.default_rng(0)
@@ -96,6 +104,39 @@ def test_lists_differ_if_their_shapes_do() -> None:
     assert not differ(Annotations.from_masks(MASKS))
 
 
+@pytest.mark.parametrize(
+    ("images", "masks", "axes"),
+    [
+        ((7, 5, 6), (7, 3, 5, 6), 2),
+        ((7, 4, 5, 6), (7, 3, 5, 6), 2),
+        ((7, 4, 5, 6), (7, 5, 6), 2),
+        ((7, 4, 5, 6), (7, 4, 5, 6), 2),  # four readers, or one of volumes: so it always was
+        ((7, 4, 5, 6), (7, 3, 4, 5, 6), 3),
+        ((7, 4, 5, 6), (7, 1, 4, 5, 6), 3),
+    ],
+    ids=str,
+)
+def test_masks_tell_pictures_of_many_channels_from_volumes_of_one(
+    images: tuple[int, ...], masks: tuple[int, ...], axes: int
+) -> None:
+    scans, drawn = RNG.normal(size=images), np.zeros(masks, int)
+    assert space_axes(scans, drawn) == space_axes(list(scans), list(drawn)) == axes
+    parts = (
+        [scan[..., : 3 + n % 2] for n, scan in enumerate(scans)],
+        [mask[..., : 3 + n % 2] for n, mask in enumerate(drawn)],
+    )
+    assert space_axes(*parts) == axes
+    if len(masks) == len(images) + 1:
+        assert space_axes(scans, Annotations.from_masks(drawn)) == axes
+        checked = check_images(scans, standardize=False, dims=axes)
+        np.testing.assert_array_equal(checked[:, 0], scans.astype(np.float32))
+    # With an axis of channels nothing is left to tell.
+    whole = RNG.normal(size=(7, 2, 4, 5, 6))
+    assert (
+        check_images(whole, standardize=False, dims=space_axes(whole, np.zeros((7, 3, 4, 5, 6)))).shape == whole.shape
+    )
+
+
 @pytest.mark.parametrize("channels", [0, 2], ids=["pictures", "channels"])
 def test_images_of_different_sizes_are_standardised_as_if_alone(channels: int) -> None:
     lead = (channels,) if channels else ()
@@ -114,7 +155,7 @@ def test_images_of_different_sizes_are_standardised_as_if_alone(channels: int) -
 @pytest.mark.parametrize(
     ("images", "message"),
     [
-        (np.zeros((4, 5)), r"images must be \(N, C, H, W\) or \(N, C, D, H, W\), or \(N, H, W\) .*got shape \(4, 5\)"),
+        (np.zeros((4, 5)), r"images must be \(N, C, H, W\) or \(N, C, D, H, W\), or these .*got shape \(4, 5\)"),
         (np.zeros((1, 2, 3, 4, 5, 6)), r"got shape \(1, 2, 3, 4, 5, 6\)"),
         ([], r"got shape \(0,\)"),
         (np.zeros((0, 1, 5, 6)), "images has no image in it"),

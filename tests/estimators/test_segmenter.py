@@ -155,6 +155,19 @@ def test_images_of_different_sizes_are_padded_without_labels(scans: Scans, drawi
         assert np.array_equal(other.predict_proba(by_hand), expected.predict_proba(by_hand))
 
 
+def test_padding_is_not_in_the_mean_confusion(scans: Scans, drawing: Settings) -> None:
+    images, _, masks = scans
+    sizes = [(7 - n % 4, 8 - n % 3) for n in range(16)]
+    some = [image[:, :h, :w] for image, (h, w) in zip(images, sizes, strict=True)]
+    drawn = [mask[:, :h, :w] for mask, (h, w) in zip(masks, sizes, strict=True)]
+    # A network of single pixels answers for an image as it did for the same image padded.
+    segmenter = TrueLabelSegmenter(COLD, **(drawing | {"network": Pixels(), "learning_rate": 0.05})).fit(some, drawn)
+    maps, probs = segmenter.confusion_maps(some), segmenter.predict_proba(some)
+    sums = sum(np.einsum("khw,rkjhw->rkj", p, own) for p, own in zip(probs, maps, strict=True))
+    weights = sum(p.sum((1, 2)) for p in probs)
+    np.testing.assert_allclose(segmenter.confusion_, sums / weights[:, None], atol=1e-6)
+
+
 LIST = ("predict_proba", "predict", "annotator_proba", "confusion_maps")
 
 
@@ -226,6 +239,36 @@ def test_shapes_in_three_dimensions(drawing: Settings) -> None:
     assert {maps.shape for maps in segmenter.error_maps(volumes) if isinstance(maps, np.ndarray)} == {(5, 2, 4, 6, 5)}
     variance, spread = segmenter.uncertainty(volumes)
     assert (np.shape(variance), np.shape(spread)) == ((5, 3, 4, 6, 5), (5, 4, 6, 5))
+
+
+def test_volumes_without_a_channel_are_volumes_with_one(drawing: Settings, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    volumes, masks = rng.normal(size=(6, 4, 6, 5)), rng.integers(0, 3, (6, 2, 4, 6, 5))
+    expected = TrueLabelSegmenter("majority-vote", **drawing).fit(volumes[:, None], masks)
+    probs = expected.predict_proba(volumes[:, None])
+    assert probs.shape == (6, 3, 4, 6, 5)
+    assert np.array_equal(expected.predict_proba(volumes), probs)
+    flat = TrueLabelSegmenter("majority-vote", **drawing).fit(volumes, masks)
+    assert flat.input_shape_ == (1, 4, 6, 5)
+    flat.save(tmp_path)
+    said = TrueLabelSegmenter("majority-vote", **drawing).fit(volumes, Annotations.from_masks(masks))
+    for segmenter in (flat, said, TrueLabelSegmenter.load(tmp_path)):
+        for images in (volumes, volumes[:, None]):
+            assert np.array_equal(segmenter.predict_proba(images), probs)
+
+
+def test_volumes_of_different_depths_need_no_channel(drawing: Settings) -> None:
+    rng = np.random.default_rng(0)
+    sizes = [(4, 6, 5), (3, 6, 5), (4, 5, 5), (2, 6, 4), (4, 6, 5), (3, 5, 5)]
+    volumes = [rng.normal(size=size) for size in sizes]
+    masks = [rng.integers(0, 3, (2, *size)) for size in sizes]
+    flat = TrueLabelSegmenter("majority-vote", **drawing).fit(volumes, masks)
+    expected = TrueLabelSegmenter("majority-vote", **drawing).fit([volume[None] for volume in volumes], masks)
+    for found, alone, size in zip(
+        flat.predict_proba(volumes), expected.predict_proba([volume[None] for volume in volumes]), sizes, strict=True
+    ):
+        assert found.shape == (3, *size)
+        assert np.array_equal(found, alone)
 
 
 ALL = [
@@ -432,6 +475,38 @@ def test_a_network_without_context_answers_in_windows_as_for_whole_images(
         for found, expected in zip(getattr(segmenter, name)(images), getattr(whole, name)(images), strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-5)
     assert {size for _, size in Pixels.seen} == {(4, 5), (7, 8)}
+
+
+@pytest.mark.parametrize("method", ["majority-vote", "heteroscedastic"])
+def test_uncertainty_in_windows_is_that_of_the_answer_they_make_together(
+    method: str, scans: Scans, drawing: Settings
+) -> None:
+    images, _, masks = scans
+    settings = drawing | {"patch": (7, 6), "learning_rate": 0.05, "standardize": False}
+    segmenter = TrueLabelSegmenter(METHODS.get(method, method), **settings).fit(images, masks)
+    some = images[:3]
+    probs, squares, total = np.zeros((3, 3, 7, 8)), np.zeros((3, 3, 7, 8)), np.zeros((7, 8))
+    by_window = np.zeros((3, 7, 8))
+    # Two windows of six columns, whose pixels count by their distance to the border.
+    rows, columns = np.minimum(np.arange(1, 8), np.arange(7, 0, -1)), np.array([1, 2, 3, 3, 2, 1])
+    for first in (0, 2):
+        with torch.no_grad():
+            found = segmenter.learner_.uncertainty(torch.from_numpy(some[..., first : first + 6]))
+        p, v = (values.movedim(-1, 1).double().numpy() for values in (found.probs, found.variance))
+        weight = rows[:, None] * columns
+        probs[..., first : first + 6] += weight * p
+        squares[..., first : first + 6] += weight * (v + p**2)
+        by_window[..., first : first + 6] += weight * found.entropy.double().numpy()
+        total[:, first : first + 6] += weight
+    probs, squares = probs / total, squares / total
+    variance, spread = segmenter.uncertainty(some)
+    np.testing.assert_allclose(variance, squares - probs**2, atol=1e-6)
+    np.testing.assert_allclose(spread, entropy(probs, axis=1), atol=1e-6)
+    assert (np.asarray(spread) - by_window / total).max() > 1e-3, "windows differ"
+    if method == "majority-vote":
+        answer = segmenter.predict_proba(some)
+        np.testing.assert_allclose(spread, entropy(answer, axis=1), atol=1e-6)
+        np.testing.assert_allclose(variance, answer * (1 - answer), atol=1e-6)
 
 
 def test_patches_teach_what_whole_images_do(scans: Scans, drawing: Settings) -> None:

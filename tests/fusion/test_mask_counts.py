@@ -54,7 +54,6 @@ def test_a_sure_belief_counts_whole_pixels() -> None:
     assert counts[1].tolist() == [[1, 1, 0], [0, 3, 0], [0, 0, 0]]
 
 
-@pytest.mark.xfail(reason="sums run in the precision of the belief")
 def test_single_precision_is_counted_well() -> None:
     masks = np.zeros((1, 1, 512, 512), np.int16)
     belief = np.full((1, 512, 512, 2), [0.1, 0.9], np.float32)

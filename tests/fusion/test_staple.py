@@ -189,10 +189,41 @@ def test_one_mask_comes_back_however_rare_a_class(start: Start) -> None:
     halves = np.full((2, 700, 800), -1)
     halves[0, :300], halves[1, 300:] = mask[:300], mask[300:]
     for masks in (mask[None], halves):
-        fused = staple(masks, start=start)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if len(masks) > 1 else "error")
+            fused = staple(masks, start=start)
         np.testing.assert_array_equal(fused.labels, mask)
         np.testing.assert_allclose(fused.confusion[0], np.eye(3), atol=1e-12)
         assert fused.converged
+
+
+@pytest.mark.parametrize("disputed_only", [False, True])
+@pytest.mark.parametrize("start", ["perfect", "majority"])
+def test_who_shares_no_voxel_is_taken_at_their_word(
+    start: Start, disputed_only: bool, read_by: Make, blobs: Make
+) -> None:
+    """The part of one reader has far more of a class, and that of another lacks one that others abound in."""
+    rng = np.random.default_rng(0)
+    masks = np.full((5, 30, 30), -1)
+    masks[:3, :20] = read_by(blobs((20, 30)), [0.1, 0.2, 0.3])
+    masks[3, 20:25] = rng.random((5, 30)) < 0.95
+    masks[4, 25:] = 0
+    with pytest.warns(UserWarning, match=r"^masks 3, 4 share no voxel with another: they are taken as they are, since"):
+        fused = staple(masks, start=start, disputed_only=disputed_only)
+    np.testing.assert_array_equal(fused.labels[20:25], masks[3, 20:25])
+    np.testing.assert_array_equal(fused.labels[25:], masks[4, 25:])
+    np.testing.assert_array_equal(fused.confusion[3:], [np.eye(2)] * 2)
+    # The others are judged as without them.
+    prior = fused.prior
+    others = staple(masks[:3, :20], prior=prior, start=start, disputed_only=disputed_only)
+    np.testing.assert_allclose(fused.confusion[:3], others.confusion, atol=1e-6)
+    np.testing.assert_array_equal(fused.labels[:20], others.labels)
+    assert (np.diff(fused.history) >= -1e-9).all()
+
+
+def test_one_mask_comes_back_whatever_the_prior() -> None:
+    mask = np.array([[0, 0, 0, 0, 0, 0]])
+    np.testing.assert_array_equal(staple(mask, prior=[0.1, 0.9]).labels, mask[0])
 
 
 def test_a_blank_reader_does_no_harm(blobs: Make, read_by: Make) -> None:

@@ -305,7 +305,6 @@ def test_a_trunk_and_an_encoder_fit_the_images(shape: tuple[int, ...]) -> None:
     assert not torch.equal(ours[0], theirs[0]), "they start differently"
 
 
-@pytest.mark.xfail(reason="the start is checked with a model, which draws its weights")
 def test_describing_a_method_draws_no_random_number() -> None:
     before = torch.get_rng_state()
     PixelwiseConfusion()

@@ -12,8 +12,6 @@ from truelabel.metrics import batch_energy_distance, dice, energy, generalised_e
 
 def apart(a: NDArray[Any], b: NDArray[Any], kind: str) -> float:
     """One minus the mean over foreground classes that one of the two masks has."""
-    given = (a >= 0) & (b >= 0)
-    a, b = a[given], b[given]
     scores = []
     for k in set(a.tolist()) | set(b.tolist()):
         if k > 0:
@@ -24,6 +22,8 @@ def apart(a: NDArray[Any], b: NDArray[Any], kind: str) -> float:
 
 def reference(samples: NDArray[Any], references: NDArray[Any], kind: str, weights: Any = None) -> float:
     drawn = [mask for mask in references if (mask >= 0).any()]
+    in_all = np.all([mask >= 0 for mask in (*samples, *drawn)], axis=0)
+    samples, drawn = samples[:, in_all], [mask[in_all] for mask in drawn]
     w = np.full(len(samples), 1 / len(samples)) if weights is None else np.asarray(weights) / np.sum(weights)
     across = sum(w[i] * apart(s, y, kind) for i, s in enumerate(samples) for y in drawn) / len(drawn)
     within = sum(w[i] * w[j] * apart(s, t, kind) for i, s in enumerate(samples) for j, t in enumerate(samples))
@@ -83,6 +83,31 @@ def test_readers_and_voxels_that_are_missing_are_left_out(kind: Any) -> None:
     expected = reference(samples, references, kind)
     assert generalised_energy_distance(samples, references, distance=kind) == pytest.approx(expected)
     assert np.isnan(generalised_energy_distance(samples, np.full((2, 6, 5), -1)))
+    references[0, 2:] = -1
+    assert np.isnan(generalised_energy_distance(samples, references)), "no voxel is in all masks"
+
+
+def test_masks_that_lack_different_voxels_are_compared_on_those_that_all_have() -> None:
+    sample = np.array([[1, 1, 1, 1, 1, 1, 1, 1, 0]])
+    references = np.array([[1, 1, 1, 1, -1, -1, -1, -1, 1], [-1, -1, -1, -1, 1, 1, 1, 1, 0]])
+    # Pair by pair on what both have, the sample is at 1/5 and 0 from readers who are at 1 from each other, and
+    # 2 (1/5 + 0) / 2 - 2 / 4 is below zero. Only the last voxel is in all: there it is 1 and 0, and 1.
+    assert generalised_energy_distance(sample, references) == pytest.approx(2 * (1 + 0) / 2 - 2 / 4)
+
+
+@pytest.mark.parametrize("kind", ["iou", "dice"])
+def test_distances_are_of_negative_type_so_that_nothing_is_clipped(kind: Any) -> None:
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        drawn = rng.integers(0, 4, (6, 5)) * (rng.random((6, 5)) < rng.random())
+        far = np.array([[apart(a, b, kind) for a in drawn] for b in drawn])
+        centred = far - far.mean(0) - far.mean(1)[:, None] + far.mean()
+        assert np.linalg.eigvalsh(-centred).min() > -1e-12
+        missing = np.where(rng.random((6, 5)) < 0.15, -1, drawn)
+        result = generalised_energy_distance(missing[:3], missing[3:], distance=kind)
+        in_all = (missing[(missing >= 0).any(1) | (np.arange(6) < 3)] >= 0).all(0)
+        expected = reference(missing[:3], missing[3:], kind) if in_all.any() else float("nan")
+        assert result == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def test_parts_of_large_masks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:

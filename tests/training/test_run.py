@@ -83,13 +83,16 @@ def test_clean_probs_do_not_depend_on_the_chunk(job: Job, fabric: Fabric) -> Non
 
 def test_a_blueprint_knows_how_much_everybody_said(job: Job, fabric: Fabric) -> None:
     matrix = np.full((120, 3), -1)
-    matrix[:, 0], matrix[:7, 2] = 1, 0
+    held_out = Run(job, fabric).split.valid
+    matrix[:, 0], matrix[held_out[:7], 1] = 1, 0
+    matrix[:30, 2] = 0
     many = replace(job, annotations=Annotations.from_matrix(matrix, classes=2))
     plan = Blueprint.of(many)
     assert (plan.shape, plan.classes, plan.annotators) == ((2,), 2, 3)
     assert plan.workload is not None
-    assert plan.workload.tolist() == [120, 0, 7]
-    assert Run(many, fabric).plan.workload is not None
+    # What is held out teaches nobody.
+    assert plan.workload.tolist() == [108, 0, sum(n < 30 for n in Run(job, fabric).split.train.tolist())]
+    assert np.array_equal(Run(many, fabric).plan.workload, plan.workload)  # type: ignore[arg-type]
     consensus = plan.of_one_annotator()
     assert (consensus.annotators, consensus.workload) == (1, None)
     assert (consensus.shape, consensus.classes, consensus.network_like) == (plan.shape, plan.classes, job.network)
@@ -133,6 +136,25 @@ def test_mean_matrices_by_loops(space: tuple[int, ...], chunk: int) -> None:
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(found.sum(-1), torch.ones(4, 3, dtype=torch.double))
     assert not learner.training
+
+
+@pytest.mark.parametrize("chunk", [2, 100])
+@pytest.mark.parametrize("patch", [None, (3, 3)], ids=str)
+def test_mean_matrices_of_units_that_count(chunk: int, patch: tuple[int, ...] | None) -> None:
+    learner, images = a_reader(2).eval(), torch.randn(5, 1, 6, 6, dtype=torch.double)
+    counted = torch.rand(5, 6, 6) < 0.3
+    with torch.no_grad():
+        sums, weights = torch.zeros(4, 3, 3, dtype=torch.double), torch.zeros(3, dtype=torch.double)
+        for row, column in [(0, 0)] if patch is None else [(0, 0), (0, 3), (3, 0), (3, 3)]:
+            window = slice(row, row + (patch or (6, 6))[0]), slice(column, column + (patch or (6, 6))[1])
+            part, here = images[:, :, *window], counted[:, *window]
+            probs = learner.predict(part).clean.exp()[here]
+            matrices = learner.matrices_at(part, torch.arange(4).expand(5, -1))
+            assert matrices is not None
+            for p, pixel in zip(probs, matrices[here], strict=True):
+                sums, weights = sums + p.view(1, 3, 1) * pixel, weights + p
+    found = mean_matrices(learner, images, 4, chunk, patch, counted)
+    torch.testing.assert_close(found, sums / weights.view(1, 3, 1))
 
 
 def test_mean_matrices_of_a_sure_answer_are_those_of_its_pixels() -> None:

@@ -13,19 +13,21 @@ from truelabel.coding import LabelError, Name, is_missing
 from truelabel.types import MISSING
 
 
-def check_images(images: Any, *, standardize: bool) -> NDArray[Any]:
-    """Images ``(N, C, *space)`` as bytes or float32, finite; ``(N, H, W)`` gets a channel.
+def check_images(images: Any, *, standardize: bool, dims: int = 2) -> NDArray[Any]:
+    """Images ``(N, C, *space)`` as bytes or float32, finite; ``(N, *space)`` gets a channel.
 
     Args:
         images: an array, or a list of images ``(C, *space)``; those of different sizes are padded to the largest.
         standardize: bring every channel of every image of floats to mean 0 and variance 1, before it is padded.
+        dims: axes of the space of images that have no axis of channels.
     """
-    sizes = _sizes(images)
+    sizes = _sizes(images, dims)
     values = padded(images) if sizes else np.asarray(images)
-    values = values[:, None] if values.ndim == 3 else values
+    values = values[:, None] if values.ndim == 1 + dims else values
     if values.ndim not in (4, 5):
         raise ValueError(
-            f"images must be (N, C, H, W) or (N, C, D, H, W), or (N, H, W) with one channel, got shape {values.shape}"
+            "images must be (N, C, H, W) or (N, C, D, H, W), or these without C if there is one channel, "
+            f"got shape {values.shape}"
         )
     if values.dtype.kind not in "biuf":
         raise ValueError(f"images must hold numbers, got {values.dtype}")
@@ -42,9 +44,29 @@ def check_images(images: Any, *, standardize: bool) -> NDArray[Any]:
         return values
     if not sizes:
         return standardized(values)
-    dims = values.ndim - 2
-    parts = [value[(..., *map(slice, size[-dims:]))] for value, size in zip(values, sizes, strict=True)]
+    parts = [value[(..., *map(slice, size[2 - values.ndim :]))] for value, size in zip(values, sizes, strict=True)]
     return padded([standardized(part[None])[0] for part in parts])
+
+
+def space_axes(images: Any, masks: Any) -> int:
+    """How many axes the space of images has, if they have no axis of channels.
+
+    Masks tell: a picture of D channels ``(N, D, H, W)`` has masks ``(N, R, H, W)``, and a volume of one channel, which
+    has the same axes, ``(N, R, D, H, W)``.
+
+    Example:
+        >>> images = np.zeros((2, 4, 5, 6))
+        >>> space_axes(images, np.zeros((2, 3, 5, 6))), space_axes(images, np.zeros((2, 3, 4, 5, 6)))
+        (2, 3)
+    """
+    if isinstance(masks, Annotations):
+        return 3 if len(masks.space) == 3 else 2
+    return 3 if (_axes(images), _axes(masks)) == (4, 5) else 2
+
+
+def _axes(values: Any) -> int:
+    """Axes of an array, or of the array that a list would be if its members were alike."""
+    return 1 + np.ndim(values[0]) if isinstance(values, list | tuple) and values else np.ndim(values)
 
 
 def differ(images: Any) -> bool:
@@ -52,11 +74,11 @@ def differ(images: Any) -> bool:
     return isinstance(images, list | tuple) and len({np.shape(image) for image in images}) > 1
 
 
-def _sizes(images: Any) -> list[tuple[int, ...]]:
+def _sizes(images: Any, dims: int) -> list[tuple[int, ...]]:
     """The shapes of images that differ; none if they are alike."""
     if not differ(images):
         return []
-    channels = {np.shape(image)[0] for image in images if np.ndim(image) > 2}
+    channels = {np.shape(image)[0] for image in images if np.ndim(image) > dims}
     if len(channels) > 1:
         raise ValueError(f"images have {' and '.join(map(str, sorted(channels)))} channels: give all the same")
     return [np.shape(image) for image in images]

@@ -9,12 +9,13 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from truelabel.checks import check_whole
 from truelabel.coding import class_names, is_missing
-from truelabel.estimators.images import check_images, differ, padded_masks, read_masks
+from truelabel.estimators.images import check_images, differ, padded_masks, read_masks, space_axes
 from truelabel.estimators.trained import Trained
 from truelabel.fusion import confusion_from_posterior
 from truelabel.methods import Grid, Learned, Method
@@ -93,8 +94,8 @@ class TrueLabelSegmenter(Trained):
     Attributes:
         classes_: ``(K,)`` names of the classes, the values in masks by default; the first is the background.
         annotators_: ``(R,)`` names of the readers.
-        confusion_: ``(R, K, K)``, ``[reader, true, observed]``: the mean over pixels of what the method learned, or
-            else what follows from the masks given and the learned segmentation.
+        confusion_: ``(R, K, K)``, ``[reader, true, observed]``: the mean over pixels that somebody labelled of what the
+            method learned, or else what follows from the masks given and the learned segmentation.
         annotator_skill_: ``(R,)``, mean over classes of the probability that the reader recognises them.
         history_: one row of numbers an epoch.
         method_: the method with its options, those found by ``search`` included; ``trials_`` has all that were tried.
@@ -174,8 +175,9 @@ class TrueLabelSegmenter(Trained):
         """Learn from masks that may be wrong.
 
         Args:
-            images: ``(N, C, H, W)`` or ``(N, C, D, H, W)``, bytes or floats, or ``(N, H, W)``; or a list of images
-                ``(C, *space)`` of different sizes, which are padded at their ends to the largest, without labels there.
+            images: ``(N, C, H, W)`` or ``(N, C, D, H, W)``, bytes or floats; ``(N, H, W)`` or, if masks are
+                ``(N, R, D, H, W)``, ``(N, D, H, W)`` with one channel; or a list of images ``(C, *space)`` of
+                different sizes, which are padded at their ends to the largest, without labels there.
             masks: ``(N, R, *space)``, a column for each reader, -1 or NaN where a pixel, or a whole mask, has no label;
                 ``(N, *space)``, one mask an image; a list of ``(R, *space)`` for a list of images; or
                 :class:`~truelabel.Annotations`.
@@ -189,7 +191,7 @@ class TrueLabelSegmenter(Trained):
         method = self._method()
         if "segmentation" not in method.tasks:
             raise ValueError(f"{method.name} is for one class an example: choose a method for pixels")
-        inputs = check_images(images, standardize=self.standardize)
+        inputs = check_images(images, standardize=self.standardize, dims=space_axes(images, masks))
         space = inputs.shape[2:]
         masks = padded_masks(masks, images, space) if differ(masks) else masks
         annotations = read_masks(masks, space, len(inputs), annotators)
@@ -267,13 +269,28 @@ class TrueLabelSegmenter(Trained):
         return ErrorMaps(*(_part(maps, kind) for kind in range(3)))
 
     def uncertainty(self, images: Any) -> UncertaintyMaps:
-        """Variance and entropy of the answer at each pixel; see :meth:`truelabel.learners.Learner.uncertainty`."""
+        r"""Variance and entropy of the answer at each pixel; see :meth:`truelabel.learners.Learner.uncertainty`.
 
-        def spread(values: Tensor) -> Tensor:
+        Where windows overlap, the answer is the mean of theirs, with weights w, and its draws are theirs, mixed:
+
+        .. math:: p = \sum_i w_i p_i, \quad \text{entropy} = -\sum_k p_k \log p_k, \quad
+            \text{variance} = \sum_i w_i (v_i + p_i^2) - p^2
+
+        Windows that contradict each other are thus uncertain, however sure each is.
+        """
+
+        def moments(values: Tensor) -> Tensor:
             found = self.learner_.uncertainty(values)
-            return torch.cat([found.variance, found.entropy.unsqueeze(-1)], -1)
+            probs = found.probs.cpu().double()
+            return torch.stack([probs, found.variance.cpu() + probs.square()], -1)
 
-        maps = self._answer(images, lambda inputs: np.moveaxis(self._maps(inputs, spread), -1, 1))
+        def spread(inputs: Array) -> Array:
+            probs, squares = np.moveaxis(self._maps(inputs, moments), (-1, -2), (0, 2))
+            # Rounding may leave either just below zero.
+            both = [squares - probs**2, entr(probs).sum(1, keepdims=True)]
+            return np.concatenate(both, 1).clip(0)
+
+        maps = self._answer(images, spread)
         return UncertaintyMaps(_part(maps, slice(-1)), _part(maps, -1))
 
     def sample(self, images: Any, count: int, seed: int = 0) -> Any:
@@ -377,7 +394,7 @@ class TrueLabelSegmenter(Trained):
         check_is_fitted(self)
         if differ(images):
             return [self._answer(np.asarray(image)[None], answer)[0] for image in images]
-        inputs = check_images(images, standardize=self.standardize)
+        inputs = check_images(images, standardize=self.standardize, dims=len(self.input_shape_) - 1)
         if inputs.shape[1] != self.input_shape_[0] or inputs.ndim != 1 + len(self.input_shape_):
             raise ValueError(f"images have the shape {inputs.shape[1:]}, but fit saw {self.input_shape_}")
         return answer(inputs)

@@ -35,7 +35,8 @@ def mask_counts(annotations: Annotations, posterior: NDArray[np.floating[Any]]) 
         raise ValueError(f"posterior must be {shape}, got {posterior.shape}")
     counts = np.zeros((len(annotations.annotators), k, k))
     for example, reader, mask in zip(annotations.example, annotations.annotator, annotations.label, strict=True):
-        said, probs = mask.ravel(), posterior[example].reshape(-1, k)
+        # Single precision would lose what a pixel adds to the sum of a large image.
+        said, probs = mask.ravel(), posterior[example].reshape(-1, k).astype(np.float64, copy=False)
         for observed in range(k):
-            counts[reader, :, observed] += (said == observed).astype(probs.dtype) @ probs
+            counts[reader, :, observed] += (said == observed).astype(np.float64) @ probs
     return counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -54,10 +55,14 @@ def staple(
 
     .. math:: \sum_i \log \sum_k \pi_k \prod_r T^{(r)}[k, D_{ri}],
 
-    which no iteration lowers. What never happened is taken for barely possible, so a blank reader does no harm. One
-    reader's mask comes back as it is. Several readers of parts of an image that overlap nowhere cannot be compared:
-    fuse them with :func:`vote_masks`. Voxels with the same votes share a posterior, so that an iteration costs as much
-    as there are different patterns of votes, whatever the size of the image.
+    which no iteration lowers. What never happened is taken for barely possible, so a blank reader does no harm. Voxels
+    with the same votes share a posterior, so that an iteration costs as much as there are different patterns of votes,
+    whatever the size of the image.
+
+    **Alone.** Nothing tells how a reader errs who shares no voxel with another: whatever they said, a matrix can be
+    found that makes it follow from the prior. They are taken at their word: their matrix is the identity and stays so,
+    and their labels come back as they are. If there are other readers, a warning names them. Groups of readers who
+    share voxels among themselves only are each judged by their own, but with one prior.
 
     **Ties and gaps.** Classes whose probabilities differ by less than 1e-6 are tied, and ``ties`` decides. A voxel that
     nobody labelled has the prior as its posterior and -1 as its label. A reader of whom nothing is known, because they
@@ -115,18 +120,20 @@ def staple(
         table: Array = cells @ np.log(np.maximum(confusion, TINY)).reshape(-1, k)
         return table
 
+    alone = _alone(patterns)
+
     def maximise(sums: Array) -> Array:
-        return rows_to_one((cells.T @ sums).reshape(readers, k, k), axis=1)
+        confusion = rows_to_one((cells.T @ sums).reshape(readers, k, k), axis=1)
+        confusion[alone] = np.eye(k)
+        return confusion
 
     def step(confusion: Array) -> tuple[float, Array]:
         evidence, sums = expect(likelihoods(confusion))
         return evidence, maximise(sums)
 
     labels = float(votes.sum())
-    if start == "perfect" and patterns.given.max() > 1:
-        first = _perfect(readers, k)
-    else:
-        first = maximise(_majority(patterns.tallies(cells), counts))
+    first = _perfect(readers, k) if start == "perfect" else maximise(_majority(patterns.tallies(cells), counts))
+    first[alone] = np.eye(k)
     climb = stopping.climb(step, first, labels)
     stopping.warn("staple", climb, labels)
     verdict = Verdict(patterns, likelihoods(climb.parameters), disputed_only, ties)
@@ -147,6 +154,21 @@ def _perfect(readers: int, classes: int) -> Array:
     one = np.full((classes, classes), (1 - ALMOST) / max(classes - 1, 1))
     np.fill_diagonal(one, ALMOST)
     return np.tile(one, (readers, 1, 1))
+
+
+def _alone(patterns: Patterns) -> NDArray[np.bool_]:
+    """Readers with labels who share no voxel with another: ``(R,)``; told of, unless there is one reader only."""
+    given = patterns.votes >= 0
+    present, shares = given.any(0), given[patterns.given > 1].any(0)
+    alone: NDArray[np.bool_] = present & ~shares
+    if alone.any() and present.sum() > 1:
+        names = ", ".join(map(str, np.flatnonzero(alone)))
+        warnings.warn(
+            f"masks {names} share no voxel with another: they are taken as they are, since nothing tells how they err",
+            UserWarning,
+            stacklevel=3,
+        )
+    return alone
 
 
 def _majority(tallies: Array, counts: Array) -> Array:

@@ -28,8 +28,8 @@ class SeparateNetworks(Learner):
         networks: R different modules, each ``inputs (N, ...) -> features (*U, F)``.
         classes: K.
         loss: of the labels, given what their annotator's network says; cross entropy by default.
-        workload: ``(R,)``, labels that each annotator gave. Who gave none has a network that learned nothing, which
-            is left out of the mean. By default all are in it.
+        workload: ``(R,)``, labels of each annotator that are trained on. Who has none, or none but held-out ones, has a
+            network that learned nothing, which is left out of the mean. By default all are in it.
 
     Reference: the row "Separate CNNs on annotators" of Table 1 of Zhang et al., NeurIPS 2020.
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
+import torch
 from torch import Tensor
 
-from truelabel.checks import check_amount, check_whole
+from truelabel.checks import check_amount, check_between, check_whole
 from truelabel.learners import Classifier, Learner
 from truelabel.losses import CrossEntropy
 from truelabel.methods.method import Learned, Method
@@ -57,7 +58,7 @@ class PixelwiseConfusion(Method):
         check_whole("blocks", self.blocks, least=0)
         if self.encoder not in get_args(Encoder):
             raise ValueError(f"encoder must be one of {', '.join(get_args(Encoder))}, got {self.encoder!r}")
-        InstanceConfusion(1, 2, 1, start=self.start)  # what makes no sense is refused here, before any training
+        check_between("start", self.start)
 
     def learner(self, plan: Blueprint) -> Learner:
         return self._learner(plan, self.trace)
@@ -74,8 +75,10 @@ class PixelwiseConfusion(Method):
         fitted = run.fit("main", peers)
 
         def confusion() -> dict[str, Tensor]:
-            patch = run.job.config.patch
-            return {"confusion": mean_matrices(fitted.peers[0], run.inputs, run.plan.annotators, patch=patch)}
+            # What nobody labelled, such as the padding of images of different sizes, says nothing about anybody.
+            counted, patch = torch.from_numpy(run.annotations.units()), run.job.config.patch
+            matrices = mean_matrices(fitted.peers[0], run.inputs, run.plan.annotators, patch=patch, counted=counted)
+            return {"confusion": matrices}
 
         return Learned(fitted.peers[0], fitted.history, confusion=run.once("confusion", confusion)["confusion"])
 

@@ -31,7 +31,9 @@ def generalised_energy_distance(
 
     S and S' are independent, so that a mask is also compared with itself (Kohl 2018). The distance d of two masks is
     1 - IoU or 1 - Dice, a mean over the foreground classes 1, 2, … that at least one of the two has; 0 if both are
-    empty. Voxels that are -1 in one of the two are left out.
+    empty. Such distances are of negative type, so that D² is never negative, as long as all pairs are compared on the
+    same voxels: those that no mask lacks. A voxel that is -1 in any sample, or in any reference that was drawn, is left
+    out of them all.
 
     Differs from the published code of Zhang 2020, which adds three mean Dice similarities.
 
@@ -43,7 +45,8 @@ def generalised_energy_distance(
         weights: ``(S,)``, how probable each sample is; all alike by default.
 
     Returns:
-        0 if the masks are the same and as frequent, and at most 2; NaN if no reference was drawn.
+        0 if the masks are the same and as frequent, and at most 2; NaN if no reference was drawn, or no voxel is in all
+        masks.
 
     Example:
         >>> readers = [[0, 1, 1], [0, 0, 1]]
@@ -57,16 +60,18 @@ def generalised_energy_distance(
         raise ValueError(f"samples {s.shape} and references {y.shape} must be masks of one image, (*, *space)")
     s, y = s.reshape(len(s), -1), y.reshape(len(y), -1)
     y = y[(y != MISSING).any(1)]
-    if not len(y):
-        return float("nan")
     largest = max(int(mask.max(initial=1)) for mask in (s, y))
     if classes is not None:
         check_whole("classes", classes, 2)
         if largest >= classes:
             raise ValueError(f"class {largest} is outside 0..{classes - 1}: pass a larger classes=")
     share = _shares(weights, len(s))
+    masks = np.concatenate([s, y])
+    masks = masks[:, (masks != MISSING).all(0)]
+    if not len(y) or not masks.size:
+        return float("nan")
     joint = np.concatenate([share, np.full(len(y), -1 / len(y))])
-    between = _distances(np.concatenate([s, y]), largest, distance)
+    between = _distances(masks, largest, distance)
     # -(w, -1/M) d (w, -1/M)ᵀ is the sum of the three means; rounding may leave it just below zero.
     return max(0.0, -float(joint @ between @ joint))
 
@@ -108,17 +113,16 @@ def batch_energy_distance(
 
 
 def _distances(masks: NDArray[np.int64], largest: int, distance: str) -> Array:
-    """Of all pairs of masks ``(B, V)``: ``(B, B)``, mean over the classes that one of the two has."""
+    """Of all pairs of masks ``(B, V)`` without gaps: ``(B, B)``, mean over the classes that one of the two has."""
     count = len(masks)
     score, present = np.zeros((2, count, count))
-    given = masks != MISSING
     for k in range(1, largest + 1):
-        both, one = np.zeros((2, count, count))
+        both = np.zeros((count, count))
         for part in np.array_split(np.arange(masks.shape[1]), -(-masks.size // _CHUNK)):
             is_class = (masks[:, part] == k).astype(np.float64)
             both += is_class @ is_class.T
-            one += is_class @ given[:, part].T.astype(np.float64)
-        total = one + one.T
+        size = both.diagonal()
+        total = size[:, None] + size
         part_of, whole = (both, total - both) if distance == "iou" else (2 * both, total)
         occurs = total > 0
         score += np.divide(part_of, whole, out=np.zeros_like(both), where=occurs)

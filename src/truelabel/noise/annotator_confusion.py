@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from truelabel.checks import check_amount, check_flag, check_whole
+from truelabel.checks import check_amount, check_between, check_flag, check_whole
 from truelabel.noise.confusion_cells import Cells, FullCells, LowRankCells, SaidByAnnotators, over_units
 from truelabel.noise.model import NoiseModel
 from truelabel.noise.transition import check_rows
@@ -67,7 +67,7 @@ class AnnotatorConfusion(NoiseModel):
             less for few classes.
         shrinkage: s, precision of the prior; 0 for none.
         by_input: let the input change the matrices.
-        workload: ``(R,)``, labels that each annotator gave in all, over which the prior is spread; one by default.
+        workload: ``(R,)``, labels of each annotator in training, over which the prior is spread; one by default.
         start: value on the diagonal before training.
 
     Example:
@@ -99,8 +99,7 @@ class AnnotatorConfusion(NoiseModel):
         check_options(trace=trace, rank=rank, shrinkage=shrinkage, by_input=by_input)
         if annotators < 1:
             raise ValueError(f"annotators must be at least 1, got {annotators}")
-        if not 0 < start < 1:
-            raise ValueError(f"start must lie between 0 and 1, got {start!r}")
+        check_between("start", start)
         self.annotators, self.trace, self.shrinkage = annotators, trace, shrinkage
         if rank is None and annotators * classes**2 > MOST_CELLS:
             rank = default_rank(classes)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from truelabel.checks import check_whole
+from truelabel.checks import check_between, check_whole
 from truelabel.networks import Network
 from truelabel.noise.annotator_confusion import START
 from truelabel.noise.model import NoiseModel
@@ -86,8 +86,7 @@ class InstanceConfusion(NoiseModel):
         check_whole("annotators", annotators)
         if rank is not None:
             check_whole("rank", rank)
-        if not 0 < start < 1:
-            raise ValueError(f"start must lie between 0 and 1, got {start!r}")
+        check_between("start", start)
         self.trace, self.classes = trace, classes
         full = rank is None or rank >= classes
         self.pixels: PixelCells = FullPixelCells(classes) if full else LowRankPixelCells(classes, rank or 1)

@@ -68,7 +68,8 @@ class Blueprint:
         shape: of one example.
         classes: K.
         annotators: R.
-        workload: ``(R,)``, labels that each annotator gave; None where it is not known, as when a learner is loaded.
+        workload: ``(R,)``, labels that each annotator gave to examples that are trained on; None where it is not known,
+            as when a learner is loaded.
     """
 
     network_like: NetworkLike
@@ -82,7 +83,10 @@ class Blueprint:
         """For what a job wants to learn; of patches, if it is trained on these."""
         said, shape, patch = job.annotations, tuple(job.inputs.shape[1:]), job.config.patch
         shape = shape if patch is None else (shape[0], *patch)
-        return cls(job.network, shape, len(said.classes), len(said.annotators), said.workload)
+        trained = np.zeros(len(said.examples), bool)
+        trained[split_of(job).train] = True
+        workload = np.bincount(said.annotator[trained[said.example]], minlength=len(said.annotators))
+        return cls(job.network, shape, len(said.classes), len(said.annotators), workload)
 
     def of_one_annotator(self) -> Blueprint:
         """The same for labels that are one consensus."""
@@ -107,7 +111,8 @@ class Run:
         self.fabric = fabric
         self.annotations = job.annotations
         self.inputs = torch.from_numpy(np.ascontiguousarray(job.inputs)).to(fabric.device)
-        self.split = _split(len(job.inputs), job.config.validation, job.seed, fabric.device)
+        split = split_of(job)
+        self.split = Split(split.train.to(fabric.device), split.valid.to(fabric.device))
         self.plan = Blueprint.of(job)
 
     def build(self, stage: str, make: Callable[[Blueprint], Learner], peers: int = 1) -> list[Learner]:
@@ -238,9 +243,14 @@ def in_chunks(
 
 @torch.no_grad()
 def mean_matrices(
-    learner: Learner, inputs: Tensor, annotators: int, chunk: int = 16, patch: Sequence[int] | None = None
+    learner: Learner,
+    inputs: Tensor,
+    annotators: int,
+    chunk: int = 16,
+    patch: Sequence[int] | None = None,
+    counted: Tensor | None = None,
 ) -> Tensor:
-    r"""Mean confusion of every annotator over all units, each row weighted by how probable its class is there.
+    r"""Mean confusion of every annotator over units, each row weighted by how probable its class is there.
 
     .. math:: \bar T^{(r)}[k, j] = \sum_u p(k \mid x_u)\, T^{(r)}_u[k, j] \Big/ \sum_u p(k \mid x_u)
 
@@ -250,6 +260,7 @@ def mean_matrices(
         annotators: R.
         chunk: examples at once, at most; fewer if they are large.
         patch: look at images in windows of this size; at whole ones if None.
+        counted: ``(*U)`` booleans, the units that the mean is over; all by default.
 
     Returns:
         ``(R, K, K)`` float64 on the CPU, ``[annotator, true, observed]``.
@@ -259,9 +270,13 @@ def mean_matrices(
     everybody = torch.arange(annotators, device=inputs.device)
     sums, weights = torch.zeros(()), torch.zeros(())
     chunk = max(1, min(chunk, MOST_UNITS // max(1, inputs[0, :1].numel() * annotators)))
-    for _, part in (piece for some in inputs.split(chunk) for piece in pieces(some, patch)):
+    starts = range(0, len(inputs), chunk)
+    for first, window, part in ((s, *piece) for s in starts for piece in pieces(inputs[s : s + chunk], patch)):
         values = as_float(part).to(kind)
-        probs = learner.predict(values).clean.exp().double().flatten(0, -2)
+        probs = learner.predict(values).clean.exp().double()
+        if counted is not None:
+            probs = probs * counted[(slice(first, first + chunk), *window)].to(probs).unsqueeze(-1)
+        probs = probs.flatten(0, -2)
         matrices = learner.matrices_at(values, everybody.expand(len(part), -1))
         if matrices is None:
             raise ValueError("the learner has no confusion matrices")
@@ -271,7 +286,9 @@ def mean_matrices(
     return mean / mean.sum(-1, keepdim=True).clamp_min(torch.finfo(mean.dtype).tiny)
 
 
-def _split(examples: int, share: float, seed: int, device: torch.device) -> Split:
-    held_out = int(share * examples)
-    order = torch.randperm(examples, generator=generator_of(seed, "", "split"))
-    return Split(order[held_out:].sort().values.to(device), order[:held_out].sort().values.to(device))
+def split_of(job: Job) -> Split:
+    """Which examples a job trains on, and which it holds out; on the CPU."""
+    examples = len(job.inputs)
+    held_out = int(job.config.validation * examples)
+    order = torch.randperm(examples, generator=generator_of(job.seed, "", "split"))
+    return Split(order[held_out:].sort().values, order[:held_out].sort().values)

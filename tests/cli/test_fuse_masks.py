@@ -223,7 +223,9 @@ def test_a_failure_half_way_leaves_nothing(
     ("arguments", "message"),
     [
         ("ann/p0.png", "ann/p0.png is the mask of one reader: name those of several, or a folder"),
-        ("ann/p0.png none.png", "there is no file or folder none.png"),
+        ("ann/p0.png none.png", "there is no file or folder none.png: check the path\n"),
+        ("none", "there is no file or folder none: check the path\n"),
+        ("none.nii.gz", "there is no file or folder none.nii.gz: check the path\n"),
         ("ann/p0.png images/p0.png", "images/p0.png has "),
         ("ann bob", "ann is a folder beside other files: name one folder"),
         ("ann", "has no 'image' that shows how it is laid out: pass --layout reader-folders, case-folders or suffixes"),

@@ -149,7 +149,7 @@ def test_a_picture_is_never_written_over(cli: Cli, cells: Path, flat: Path, tmp_
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ("{shelf}/none", "", "there is no file or folder"),
+        ("{shelf}/none", "", "there is no file or folder {shelf}/none: check the path\n"),
         ("{shelf}/empty", "", "holds no picture, volume or array"),
         ("{shelf}/broken", "", "broken/00.png"),
         ("{shelf}/x.csv", "", "is no picture that can be read"),
@@ -166,7 +166,7 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(
     assert (code, printed) == (1, "")
     assert errors.startswith("error: ")
     assert errors.count("\n") == 1
-    assert message in errors
+    assert message.format(shelf=shelf) in errors
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 

@@ -109,9 +109,10 @@ def fuse(
     from truelabel.cli import fusion_folder as folders
     from truelabel.cli.fusions import Fusion, parse_training, settled
     from truelabel.cli.mask_sources import are_masks
-    from truelabel.cli.sources import LabelColumns, Reading
+    from truelabel.cli.sources import LabelColumns, Reading, require_existing
     from truelabel.metrics import confusion_interval
 
+    require_existing(*labels, data)
     if file_format not in folders.FORMATS:
         raise ValueError(f"--format must be {' or '.join(folders.FORMATS)}, got {file_format!r}")
     for_training = {"--network": network, "--epochs": epochs, "--device": device, "--id": id_column, "--key": key}

@@ -52,7 +52,7 @@ def find_pictures(
         without: a folder to leave out, where results are written.
     """
     if not source.exists():
-        raise FileNotFoundError(f"there is no file or folder {source}")
+        raise FileNotFoundError(f"there is no file or folder {source}: check the path")
     if source.is_file():
         if ending(source) not in ENDINGS:
             raise ValueError(f"{source} is no picture that can be read: pass {', '.join(sorted(ENDINGS))}")

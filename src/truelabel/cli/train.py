@@ -127,10 +127,11 @@ def train(
     """
     import numpy as np
 
-    from truelabel.cli.sources import LabelColumns, Reading, read_pair
+    from truelabel.cli.sources import LabelColumns, Reading, read_pair, require_existing
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.methods import get_method
 
+    require_existing(data, labels)
     settings: dict[str, Any] = {
         "epochs": epochs,
         "optimizer": optimizer,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -199,6 +200,38 @@ def test_the_same_may_be_written_again_and_another_is_refused(cli: Cli, cells: P
     assert code == 1
     assert f"{out} holds consensus but no fusion.json that says where it comes from" in errors
     assert snapshot(out) == {name: content for name, content in before.items() if name != "fusion.json"}
+
+
+def test_results_may_lie_in_the_study_and_are_no_reader(cli: Cli, cells: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(cells, study)
+    arguments = ("fuse", study, "--out", study / "fused", "--probabilities")
+    assert cli(*arguments)[0] == 0
+    training = ("--method", "majority-vote", "--network", "unet:4", "--epochs", 1, "--device", "cpu")
+    code, printed, _ = cli("train", study, "--out", study / "runs" / "first", *training)
+    assert code == 0
+    assert "8 images of 12 x 16, 22 masks by 3 readers" in printed
+    assert cli("predict", study / "runs" / "first", study, "--out", study / "runs" / "first" / "masks")[0] == 0
+    before = snapshot(study)
+    code, printed, errors = cli(*arguments)
+    assert (code, errors) == (0, "")
+    assert "22 masks of 8 images by 3 readers" in printed
+    assert snapshot(study) == before
+
+
+@pytest.mark.parametrize("verb", ["fuse", "train"])
+@pytest.mark.parametrize(("out", "held"), [("", "p7.png"), ("ann", "p7.png"), ("ann/deep", "p7.png")])
+def test_results_do_not_go_where_masks_are(
+    verb: str, out: str, held: str, cli: Cli, cells: Path, tmp_path: Path
+) -> None:
+    """A folder of results is not read again, so no reader's folder may become one."""
+    study = tmp_path / "study"
+    shutil.copytree(cells, study)
+    before = snapshot(study)
+    code, printed, errors = cli(verb, study, "--out", study / out)
+    assert (code, printed) == (1, "")
+    assert errors == f"error: --out {study / out} holds {held}, which is part of {study}: name a new folder\n"
+    assert snapshot(study) == before
 
 
 def test_a_failure_half_way_leaves_nothing(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from truelabel.data.mask_layouts import Roles
 from truelabel.data.name_patterns import NamePattern
+from truelabel.data.raster_files import raster_files
 from truelabel.data.rasters import ENDINGS, ending
 
 
@@ -59,7 +60,7 @@ def find_pictures(
         if len(images) > 1:
             raise ValueError(f"{source} is one file, but a picture has {', '.join(images)}: name a folder with them")
         return [Picture(source.name[: -len(ending(source))], (source,))]
-    files = [path for path in sorted(source.rglob("*")) if _visible(path, source)]
+    files = raster_files(source)
     if without is not None:
         files = [path for path in files if not path.resolve().is_relative_to(without.resolve())]
     if not files:
@@ -77,11 +78,6 @@ def find_pictures(
     is_mask = _Masks(places.values(), readers, pattern)
     plain = {path: Part("/".join([*place.folders, place.stem]), 0) for path, place in places.items()}
     return _joined({path: part for path, part in plain.items() if not is_mask(places[path])}, images)
-
-
-def _visible(path: Path, top: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(top).parts)
-    return ending(path) in ENDINGS and not hidden and path.is_file()
 
 
 def _place(path: Path, top: Path) -> Place:

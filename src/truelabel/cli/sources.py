@@ -205,6 +205,17 @@ def require_existing(*paths: Path | None) -> None:
         raise FileNotFoundError(f"there is no file or folder {absent}: check the path")
 
 
+def require_apart(out: Path, study: Path) -> None:
+    """Refuse a folder for results that holds files of the study: as one of truelabel's it would not be read again."""
+    from truelabel.data.raster_files import raster_files
+
+    top, folder = study.resolve(), out.resolve()
+    if study.is_dir() and folder.is_relative_to(top):
+        there = next((path for path in raster_files(top) if path.is_relative_to(folder)), None)
+        if there is not None:
+            raise ValueError(f"--out {out} holds {there.name}, which is part of {study}: name a new folder")
+
+
 def parse_size(text: str | None) -> tuple[int, int] | None:
     """``64`` or ``48x64`` (height x width)."""
     if text is None:

@@ -202,6 +202,29 @@ def test_the_same_may_be_written_again_and_another_is_refused(cli: Cli, cells: P
     assert snapshot(out) == {name: content for name, content in before.items() if name != "fusion.json"}
 
 
+def test_names_of_masks_are_those_of_pictures_where_there_are_any(cli: Cli, cells: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(cells, study)
+    (study / "bob" / "p5.png").rename(study / "bob" / "p55.png")
+    lost = f"error: mask 'bob/p55.png' in {study} has no image 'p55': add it, or mend the name of the mask\n"
+    for verb in ("fuse", "train"):
+        assert cli(verb, study, "--out", tmp_path / "out") == (1, "", lost)
+    assert not (tmp_path / "out").exists()
+    shutil.rmtree(study / "images")
+    code, printed, _ = cli("fuse", study, "--layout", "reader-folders")
+    assert code == 0
+    assert "22 masks of 9 images by 3 readers" in printed
+
+
+def test_a_picture_that_nobody_read_is_told_of(cli: Cli, cells: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(cells, study)
+    shutil.copy(study / "images" / "p0.png", study / "images" / "unread.png")
+    code, printed, _ = cli("fuse", study)
+    assert code == 0
+    assert "Left out for want of labels: 1 image\n" in printed
+
+
 def test_results_may_lie_in_the_study_and_are_no_reader(cli: Cli, cells: Path, tmp_path: Path) -> None:
     study = tmp_path / "study"
     shutil.copytree(cells, study)

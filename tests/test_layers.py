@@ -14,6 +14,7 @@ SOURCE = Path(truelabel.__file__).parent
 TESTS = Path(__file__).parent
 
 LAYERS = [
+    "atomic",
     "checks",
     "types",
     "frames",

@@ -275,7 +275,8 @@ def test_pictures_and_arrays_may_be_learned_from(cli: Cli, shelf: Path, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("none.csv", "there is no file none.csv"),
+        ("none.csv", "there is no file or folder none.csv: check the path\n"),
+        ("nowhere.npy", "there is no file or folder nowhere.npy: check the path\n"),
         ("garbage.parquet", "cannot read garbage.parquet"),
         ("labels.xlsx", "expected a file ending in .csv"),
         ("rows.csv", "rows.csv has no rows"),
@@ -310,7 +311,7 @@ def test_pictures_and_arrays_may_be_learned_from(cli: Cli, shelf: Path, tmp_path
         ("labels.csv --method one-coin --option smoothing=0", "smoothing must be above 0, got 0"),
         ("labels.csv --epochs 3", "--epochs is for training: name the inputs with --data"),
         ("labels.csv --grey", "--grey is for training: name the inputs with --data"),
-        ("labels.csv --data none.csv", "there is no file or folder none.csv"),
+        ("labels.csv --data none.csv", "there is no file or folder none.csv: check the path\n"),
         ("labels.csv --data nan.csv", "column 'north' has no value in row 1"),
         ("labels.csv --data x.csv --method nope", "there is no fusion 'nope': choose from majority-vote"),
         ("labels.csv --data x.csv --option tie=1", "majority-vote has no option 'tie': it has ties"),

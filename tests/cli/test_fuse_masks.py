@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -201,6 +202,61 @@ def test_the_same_may_be_written_again_and_another_is_refused(cli: Cli, cells: P
     assert snapshot(out) == {name: content for name, content in before.items() if name != "fusion.json"}
 
 
+def test_names_of_masks_are_those_of_pictures_where_there_are_any(cli: Cli, cells: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(cells, study)
+    (study / "bob" / "p5.png").rename(study / "bob" / "p55.png")
+    lost = f"error: mask 'bob/p55.png' in {study} has no image 'p55': add it, or mend the name of the mask\n"
+    for verb in ("fuse", "train"):
+        assert cli(verb, study, "--out", tmp_path / "out") == (1, "", lost)
+    assert not (tmp_path / "out").exists()
+    shutil.rmtree(study / "images")
+    code, printed, _ = cli("fuse", study, "--layout", "reader-folders")
+    assert code == 0
+    assert "22 masks of 9 images by 3 readers" in printed
+
+
+def test_a_picture_that_nobody_read_is_told_of(cli: Cli, cells: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(cells, study)
+    shutil.copy(study / "images" / "p0.png", study / "images" / "unread.png")
+    code, printed, _ = cli("fuse", study)
+    assert code == 0
+    assert "Left out for want of labels: 1 image\n" in printed
+
+
+def test_results_may_lie_in_the_study_and_are_no_reader(cli: Cli, cells: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(cells, study)
+    arguments = ("fuse", study, "--out", study / "fused", "--probabilities")
+    assert cli(*arguments)[0] == 0
+    training = ("--method", "majority-vote", "--network", "unet:4", "--epochs", 1, "--device", "cpu")
+    code, printed, _ = cli("train", study, "--out", study / "runs" / "first", *training)
+    assert code == 0
+    assert "8 images of 12 x 16, 22 masks by 3 readers" in printed
+    assert cli("predict", study / "runs" / "first", study, "--out", study / "runs" / "first" / "masks")[0] == 0
+    before = snapshot(study)
+    code, printed, errors = cli(*arguments)
+    assert (code, errors) == (0, "")
+    assert "22 masks of 8 images by 3 readers" in printed
+    assert snapshot(study) == before
+
+
+@pytest.mark.parametrize("verb", ["fuse", "train"])
+@pytest.mark.parametrize(("out", "held"), [("", "p7.png"), ("ann", "p7.png"), ("ann/deep", "p7.png")])
+def test_results_do_not_go_where_masks_are(
+    verb: str, out: str, held: str, cli: Cli, cells: Path, tmp_path: Path
+) -> None:
+    """A folder of results is not read again, so no reader's folder may become one."""
+    study = tmp_path / "study"
+    shutil.copytree(cells, study)
+    before = snapshot(study)
+    code, printed, errors = cli(verb, study, "--out", study / out)
+    assert (code, printed) == (1, "")
+    assert errors == f"error: --out {study / out} holds {held}, which is part of {study}: name a new folder\n"
+    assert snapshot(study) == before
+
+
 def test_a_failure_half_way_leaves_nothing(
     cli: Cli, cells: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,7 +279,9 @@ def test_a_failure_half_way_leaves_nothing(
     ("arguments", "message"),
     [
         ("ann/p0.png", "ann/p0.png is the mask of one reader: name those of several, or a folder"),
-        ("ann/p0.png none.png", "there is no file or folder none.png"),
+        ("ann/p0.png none.png", "there is no file or folder none.png: check the path\n"),
+        ("none", "there is no file or folder none: check the path\n"),
+        ("none.nii.gz", "there is no file or folder none.nii.gz: check the path\n"),
         ("ann/p0.png images/p0.png", "images/p0.png has "),
         ("ann bob", "ann is a folder beside other files: name one folder"),
         ("ann", "has no 'image' that shows how it is laid out: pass --layout reader-folders, case-folders or suffixes"),

@@ -47,7 +47,7 @@ def test_help_answers_at_once_because_it_loads_nothing_heavy(arguments: list[str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("fuse none.csv --out {out}", "error: there is no file none.csv: check the path\n"),
+        ("fuse none.csv --out {out}", "error: there is no file or folder none.csv: check the path\n"),
         (
             "train {shelf}/nan.npy {shelf}/labels.npy --out {out}",
             "contains NaN or infinity in row 5: remove or fill it\n",

@@ -38,9 +38,10 @@ def test_options() -> None:
         MaskReading.parse(None, None, None, None, None, "white")
 
 
-def test_pictures_are_left_alone_unless_wanted_or_named() -> None:
-    assert MaskReading().roles(with_pictures=False).images is None
-    assert MaskReading().roles(with_pictures=True).images == ("image",)
+def test_pictures_may_be_missing_unless_wanted_or_named() -> None:
+    for wanted in (True, False):
+        roles = MaskReading().roles(with_pictures=wanted)
+        assert (roles.images, roles.optional) == (("image",), not wanted)
     for wanted in (True, False):
         roles = MaskReading(images=("scan",), readers=("ann",)).roles(with_pictures=wanted)
         assert (roles.images, roles.readers) == (("scan",), ("ann",))

@@ -50,7 +50,9 @@ def test_the_examples_of_another_table_may_be_named_by_another_column(
     [
         ("x.npy", "answers.txt", "must end in .csv or .parquet"),
         ("x.npy", "answers", "must end in .csv or .parquet"),
-        ("none.csv", "answers.csv", "there is no file or folder none.csv"),
+        ("none.csv", "answers.csv", "there is no file or folder none.csv: check the path\n"),
+        ("nowhere.npy", "answers.csv", "there is no file or folder nowhere.npy: check the path\n"),
+        ("none", "answers.csv", "there is no file or folder none: check the path\n"),
         ("nan.npy", "answers.csv", "contains NaN or infinity in row 5"),
         ("x.csv", "answers.csv", "column 'task' is string, not numeric"),
         ("labels.npy", "answers.csv", "X has 3 features, but TrueLabelClassifier is expecting 2 features"),
@@ -81,6 +83,8 @@ def test_what_is_no_run_or_no_table_is_refused(cli: Cli, run: Path, shelf: Path,
     code, _, errors = cli("predict", shelf, shelf / "x.npy", "--out", tmp_path / "answers.csv")
     assert code == 1
     assert errors == f"error: {shelf} holds no trained model: there is no model.json in it\n"
+    code, _, errors = cli("predict", tmp_path / "none", shelf / "x.npy", "--out", tmp_path / "answers.csv")
+    assert (code, errors) == (1, f"error: there is no file or folder {tmp_path / 'none'}: check the path\n")
     folder = tmp_path / "folder.csv"
     folder.mkdir()
     code, _, errors = cli("predict", run, shelf / "x.npy", "--out", folder)

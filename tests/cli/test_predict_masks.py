@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from truelabel import TrueLabelSegmenter
-from truelabel.cli.image_reading import ImageReading
 from truelabel.data import mask_folder, normalise_case, read_mask, resize
+from truelabel.estimators.image_reading import ImageReading
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -25,8 +25,9 @@ def learned(folder: Path, run: Path, values: tuple[int, ...] = (0, 1), **setting
     data = mask_folder(folder, normalise=reading.normalise, size=reading.size)
     segmenter = TrueLabelSegmenter("pixelwise-confusion", "unet:4", epochs=3, device="cpu", standardize=False)
     segmenter.set_params(learning_rate=0.02, batch_size=4, random_state=0)
-    segmenter.fit(data.images, data.annotations).save(run)
-    reading.save(run)
+    segmenter.fit(data.images, data.annotations)
+    segmenter.reading_ = reading
+    segmenter.save(run)
     return segmenter
 
 
@@ -48,7 +49,8 @@ def test_all_that_the_run_knows_of_pictures(cli: Cli, cells: Path, flat: Path, t
     options = ("--probabilities", "--readers", "--errors", "--device", "cpu")
     code, printed, errors = cli("predict", flat, cells, "--out", out, *options)
     assert (code, errors) == (0, "")
-    assert printed == f"Wrote 8 masks to {out}, and errors, probabilities, readers to folders of that name in it\n"
+    wrote = f"Wrote 8 masks to {out}, and errors, probabilities, readers to folders of that name in it\n"
+    assert printed == f"{wrote}Left out 22 files, by name no picture, such as {cells / 'ann' / 'deep' / 'p7.png'}\n"
     segmenter, data = TrueLabelSegmenter.load(flat), mask_folder(cells)
     probs, said = segmenter.predict_proba(data.images), segmenter.annotator_proba(data.images)
     maps = segmenter.error_maps(data.images)
@@ -120,6 +122,33 @@ def test_train_and_predict_go_together(cli: Cli, cells: Path, tmp_path: Path) ->
         assert 2 * (truth & found).sum() / (truth.sum() + found.sum()) > 0.9
 
 
+def test_pictures_called_after_readers_are_answered(cli: Cli, cells: Path, flat: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    for name in ("ann", "bob/p1", "p2"):
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(cells / "images" / "p0.png", new / f"{name}.png")
+    shutil.copy(cells / "ann" / "p2.png", new / "p2_ann.png")
+    code, printed, _ = cli("predict", flat, new, "--out", tmp_path / "out")
+    assert (code, printed) == (
+        0,
+        f"Wrote 3 masks to {tmp_path / 'out'}\nLeft out 1 file, by name no picture, such as {new / 'p2_ann.png'}\n",
+    )
+    assert all((tmp_path / "out" / f"{name}.png").exists() for name in ("ann", "bob/p1", "p2"))
+
+
+@pytest.mark.parametrize("options", [{"size": (8, 8)}, {"normalise": "all", "size": (8, 8)}, {"grey": True}], ids=str)
+def test_python_reads_images_as_the_run_did(options: dict[str, object], cli: Cli, cells: Path, tmp_path: Path) -> None:
+    learned(cells, tmp_path / "run", **options)  # type: ignore[arg-type]
+    assert cli("predict", tmp_path / "run", cells, "--out", tmp_path / "out")[0] == 0
+    segmenter = TrueLabelSegmenter.load(tmp_path / "run")
+    names, images, grids = segmenter.read_images(cells)
+    assert names == sorted([*(f"p{n}" for n in range(7)), "deep/p7"])
+    probs = segmenter.predict_proba(images)
+    for name, own, grid in zip(names, probs, grids, strict=True):
+        mask = resize(own, grid.shape).argmax(0)
+        assert np.array_equal(read_mask(tmp_path / "out" / f"{name}.png", classes=2)[0], mask)
+
+
 def test_a_segmenter_saved_from_python_can_predict(cli: Cli, cells: Path, tmp_path: Path) -> None:
     data = mask_folder(cells)
     masks = np.where(data.annotations.matrix() == 1, 5, 0)
@@ -149,7 +178,7 @@ def test_a_picture_is_never_written_over(cli: Cli, cells: Path, flat: Path, tmp_
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ("{shelf}/none", "", "there is no file or folder"),
+        ("{shelf}/none", "", "there is no file or folder {shelf}/none: check the path\n"),
         ("{shelf}/empty", "", "holds no picture, volume or array"),
         ("{shelf}/broken", "", "broken/00.png"),
         ("{shelf}/x.csv", "", "is no picture that can be read"),
@@ -166,7 +195,7 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(
     assert (code, printed) == (1, "")
     assert errors.startswith("error: ")
     assert errors.count("\n") == 1
-    assert message in errors
+    assert message.format(shelf=shelf) in errors
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 

@@ -171,3 +171,24 @@ def test_nothing_outside_and_nothing_hidden_is_read(tmp_path: Path) -> None:
     (top / "ann" / "a.png").unlink()
     (top / "ann" / "a.png").symlink_to(top / "images" / "a.png")
     assert list(found(top)[0]) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("files", "lost"),
+    [
+        ("images/a.png ann/a.png bob/aa.png", "mask 'bob/aa.png' in .* has no image 'aa': add it"),
+        ("a/image.png a/ann.png b/ann.png", "mask 'b/ann.png' in .* has no image 'b': add it"),
+        ("a.png a_ann.png b_ann.png", "mask 'b_ann.png' in .* has no image 'b': add it"),
+        ("a_image.png a_ann.png b_ann.png", "mask 'b_ann.png' in .* has no image 'b': add it"),
+    ],
+)
+def test_where_pictures_are_optional_each_mask_has_its_own_or_none_has(files: str, lost: str, tmp_path: Path) -> None:
+    top = touch(tmp_path, *files.split())
+    with pytest.raises(ValueError, match=lost):
+        find_cases(top, None, Roles(("image",), None, optional=True), None)
+
+
+def test_optional_pictures_that_are_not_there(tmp_path: Path) -> None:
+    top = touch(tmp_path, "a_ann.png", "a_bob.png", "b_bob.png", "stray.png")
+    cases, readers = find_cases(top, None, Roles(("image",), None, optional=True), None)
+    assert ([(case.name, case.pictures) for case in cases], readers) == ([("a", ()), ("b", ())], ["ann", "bob"])

@@ -23,6 +23,7 @@ from truelabel import Annotations, TrueLabelSegmenter
 from truelabel.corruption import EdgeAdded, Faithful, MaskReaders
 from truelabel.corruption.true_mask import TrueMask
 from truelabel.data import spheres
+from truelabel.estimators.image_reading import ImageReading
 from truelabel.fusion.fused import SMOOTHING
 from truelabel.methods import get_method
 from truelabel.networks import UNet
@@ -661,3 +662,25 @@ def test_spheres_by_a_reader_who_over_segments() -> None:
     rim = np.stack([EdgeAdded()(TrueMask(mask), torch.Generator()) for mask in masks]).astype(bool) & (masks == 0)
     assert over[:, 2][rim].mean() > over[:, 0][rim].mean() + 0.3
     assert over[:, 2][~rim].mean() < 0.1
+
+
+def test_how_images_were_read_is_kept_and_told_where_it_was_not_done(
+    fitted: Fitted, scans: Scans, tmp_path: Path
+) -> None:
+    segmenter, images = copy(fitted("majority-vote")).set_params(standardize=False), scans[0][:2]
+    assert segmenter.reading_ is None
+    segmenter.reading_ = ImageReading(normalise="all")
+    segmenter.save(tmp_path)
+    loaded = TrueLabelSegmenter.load(tmp_path)
+    assert loaded.reading_ == segmenter.reading_
+    with pytest.warns(
+        UserWarning, match="images have a mean of .*, not of 0 as the run had them: read them with read_"
+    ):
+        loaded.predict(images + 50)
+    np.save(tmp_path / "a.npy", images[0, 0] + 50)
+    names, read, grids = loaded.read_images(tmp_path / "a.npy")
+    assert (names, grids[0].shape) == (["a"], images.shape[2:])
+    assert np.allclose([read[0].mean(), read[0].std()], [0, 1], atol=1e-5)
+    assert loaded.predict(read).shape == (1, *images.shape[2:])
+    fitted("majority-vote").save(tmp_path)
+    assert TrueLabelSegmenter.load(tmp_path).reading_ is None

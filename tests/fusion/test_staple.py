@@ -110,6 +110,7 @@ def test_em_in_plain_loops(lowest: int, prior: str, start: Start, read_by: Make,
     assert (str(fused.posterior.dtype), str(fused.labels.dtype)) == ("float32", "int16")
 
 
+@pytest.mark.filterwarnings("ignore:masks .* share no voxel:UserWarning")
 @given(ANY, st.booleans(), st.booleans(), st.sampled_from(["perfect", "majority"]))
 @settings(max_examples=60, deadline=None)
 def test_the_evidence_never_falls_and_all_is_finite(

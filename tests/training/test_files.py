@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from unittest import mock
 
 import pytest
 import torch
@@ -11,19 +9,9 @@ from truelabel.training.files import (
     RunFolderError,
     read_json,
     read_tensors,
-    write_atomically,
     write_json,
     write_tensors,
 )
-
-
-def test_a_failed_write_keeps_the_old_file_and_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    write_atomically(path, b"old")
-    with mock.patch.object(os, "fsync", side_effect=OSError("disk full")), pytest.raises(OSError, match="disk full"):
-        write_atomically(path, b"new and longer")
-    assert path.read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
 def test_tensors_round_trip_with_every_kind(tmp_path: Path) -> None:

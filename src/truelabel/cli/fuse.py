@@ -109,9 +109,10 @@ def fuse(
     from truelabel.cli import fusion_folder as folders
     from truelabel.cli.fusions import Fusion, parse_training, settled
     from truelabel.cli.mask_sources import are_masks
-    from truelabel.cli.sources import LabelColumns, Reading
+    from truelabel.cli.sources import LabelColumns, Reading, require_apart, require_existing
     from truelabel.metrics import confusion_interval
 
+    require_existing(*labels, data)
     if file_format not in folders.FORMATS:
         raise ValueError(f"--format must be {' or '.join(folders.FORMATS)}, got {file_format!r}")
     for_training = {"--network": network, "--epochs": epochs, "--device": device, "--id": id_column, "--key": key}
@@ -126,6 +127,8 @@ def fuse(
 
         refuse(for_tables, "for labels of whole examples: train on masks with `truelabel train`")
         refuse(for_training, "for training: train on masks with `truelabel train`")
+        if out is not None:
+            require_apart(out, labels[0])
         fusion = Fusion.parse(method, options, seed, masks=True)
         drawing = MaskReading.parse(layout, images, readers, pattern, classes, void)
         fuse_masks(find_masks(labels, drawing), fusion, out, file_format, drawing.void, probabilities)

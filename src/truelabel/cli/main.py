@@ -41,7 +41,7 @@ WORDS = {
     "use majority_vote": "use --method majority-vote",
     "raise max_iterations or tolerance": "raise --option max_iterations= or tolerance=",
     "layout='reader-folders', 'case-folders' or 'suffixes'": "--layout reader-folders, case-folders or suffixes",
-    "pass images=None for masks only": "fuse the masks alone with `truelabel fuse`",
+    "pass images=None for masks only": "mend the name of the mask",
     "unread='drop' or 'keep'": "--drop-unlabelled",
     "mode='RGB' or 'L'": "--grey",
 }

@@ -92,9 +92,9 @@ def save_map(path: Path, values: NDArray[np.floating[Any]], geometry: Geometry) 
         values: ``(*space)``, or of any shape for .npy.
         geometry: the grid.
     """
+    from truelabel.atomic import write_atomically
     from truelabel.data.nifti import nifti_bytes
     from truelabel.data.tiff import tiff_bytes
-    from truelabel.training.files import write_atomically
 
     single = np.ascontiguousarray(values, np.float32)
     stream = io.BytesIO()

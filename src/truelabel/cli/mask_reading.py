@@ -52,10 +52,10 @@ class MaskReading:
         return cls(layout, _names(images), _names(readers), pattern, parse_classes(classes), _numbers(void))
 
     def roles(self, *, with_pictures: bool) -> Roles:
-        """Who is a picture and who a reader; pictures are left alone unless they are wanted, or named."""
+        """Who is a picture and who a reader; there may be no pictures unless they are wanted, or named."""
         from truelabel.data.mask_layouts import Roles
 
-        return Roles(self.images or (("image",) if with_pictures else None), self.readers)
+        return Roles(self.images or ("image",), self.readers, optional=not with_pictures and self.images is None)
 
 
 def parse_classes(text: str | None) -> Classes | None:

@@ -87,9 +87,6 @@ def find_masks(paths: Sequence[Path], reading: MaskReading) -> MaskSource:
     from truelabel.cli.mask_arrays import masks_of_array
     from truelabel.cli.mask_cases import masks_of_files, masks_of_folder
 
-    absent = next((path for path in paths if not path.exists()), None)
-    if absent is not None:
-        raise FileNotFoundError(f"there is no file or folder {absent}")
     first = paths[0]
     if first.is_dir():
         return masks_of_folder(first, reading)

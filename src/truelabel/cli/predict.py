@@ -59,6 +59,7 @@ def predict(
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.estimators.storage import stored_kind
 
+    sources.require_existing(run, data)
     wanted = {"probabilities": probabilities, "readers": readers, "errors": errors}
     if stored_kind(run) == "TrueLabelSegmenter":
         from truelabel.cli.predict_masks import predict_masks

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truelabel.cli.image_reading import ImageReading
 from truelabel.cli.mask_files import mask_ending, safe_name, save_map, save_mask, save_probabilities
-from truelabel.cli.pictures import Picture, find_pictures
 from truelabel.cli.tables import counted
 from truelabel.coding import class_names
 from truelabel.data import Geometry, resize
+from truelabel.data.pictures import Picture, find_pictures
 from truelabel.data.rasters import ending
 from truelabel.estimators import TrueLabelSegmenter
+from truelabel.estimators.image_reading import ImageReading
 from truelabel.training import Engine
 
 if TYPE_CHECKING:
@@ -36,17 +36,20 @@ def predict_masks(run: Path, data: Path, out: Path, device: Any, wanted: set[str
     """
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out} is a file, but {run} segments: name a folder for the masks")
-    segmenter, reading = TrueLabelSegmenter.load(run), ImageReading.load(run)
+    segmenter = TrueLabelSegmenter.load(run)
+    reading = segmenter.reading_ or ImageReading()
     segmenter.learner_.to(Engine(device=device).fabric("32-true").device)
     answers = Answers(segmenter, reading, out, wanted)
     people = [str(name) for name in segmenter.annotators_]
-    pictures = find_pictures(data, reading.images, people, reading.pattern, _apart(out, data))
+    pictures, left_out = find_pictures(data, reading.images, people, reading.pattern, _apart(out, data))
     for picture in pictures:
         _check(picture, out)
     for picture in _shown(pictures):
         answers.write(picture)
     also = f", and {', '.join(sorted(wanted))} to folders of that name in it" if wanted else ""
     typer.echo(f"Wrote {counted({'mask': len(pictures)})} to {out}{also}")
+    if left_out:
+        typer.echo(f"Left out {counted({'file': len(left_out)})}, by name no picture, such as {left_out[0]}")
 
 
 def _apart(out: Path, data: Path) -> Path | None:

@@ -65,8 +65,6 @@ class Reading:
             images = image_folder(source, names, size=self.size, mode="L" if self.grey else "RGB")
             height, width = images.shape[2:]
             return Inputs(images, list(names), replace(self, size=(height, width)))
-        if not source.exists():
-            raise FileNotFoundError(f"there is no file or folder {source}")
         if source.suffix.lower() in ARRAYS:
             values = _checked(load_array(source, self.key), source)
             return Inputs(values, list(range(len(values))), self)
@@ -198,6 +196,24 @@ def _without_labels(data: Path, labels: Path, reading: Reading, columns: LabelCo
         apart = (named[what] for what in ("annotator", "label") if what in named)
         reading = replace(reading, drop=tuple(dict.fromkeys((*reading.drop, *apart))))
     return reading
+
+
+def require_existing(*paths: Path | None) -> None:
+    """Refuse a path that leads nowhere, before anything is read; None is one that was not given."""
+    absent = next((path for path in paths if path is not None and not path.exists()), None)
+    if absent is not None:
+        raise FileNotFoundError(f"there is no file or folder {absent}: check the path")
+
+
+def require_apart(out: Path, study: Path) -> None:
+    """Refuse a folder for results that holds files of the study: as one of truelabel's it would not be read again."""
+    from truelabel.data.raster_files import raster_files
+
+    top, folder = study.resolve(), out.resolve()
+    if study.is_dir() and folder.is_relative_to(top):
+        there = next((path for path in raster_files(top) if path.is_relative_to(folder)), None)
+        if there is not None:
+            raise ValueError(f"--out {out} holds {there.name}, which is part of {study}: name a new folder")
 
 
 def parse_size(text: str | None) -> tuple[int, int] | None:

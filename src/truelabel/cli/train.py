@@ -127,10 +127,11 @@ def train(
     """
     import numpy as np
 
-    from truelabel.cli.sources import LabelColumns, Reading, read_pair
+    from truelabel.cli.sources import LabelColumns, Reading, read_pair, require_apart, require_existing
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.methods import get_method
 
+    require_existing(data, labels)
     settings: dict[str, Any] = {
         "epochs": epochs,
         "optimizer": optimizer,
@@ -166,6 +167,7 @@ def train(
         if not data.is_dir():
             raise ValueError(f"LABELS is missing: name the table or matrix of labels after {data}")
         refuse(for_labels, "for labels in a table: name it after DATA, or leave the option out")
+        require_apart(out, data)
         masks = MaskReading.parse(layout, images, readers, pattern, classes, void)
         wanted = Wanted(masks, grey, drop_unlabelled, normalise, spacing, size, crop, patch)
         recipe = get_method(method or "pixelwise-confusion").with_options(**options)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truelabel.cli.extents import parse_extent, parse_spacing
 from truelabel.cli.fusion_folder import MOST_CELLS, confusion_cells
-from truelabel.cli.image_reading import ImageReading, parse_extent, parse_spacing
 from truelabel.cli.runs import show_run
 from truelabel.cli.tables import show_readers, write_columns
 from truelabel.data import ReadImages, mask_folder, read_mask, read_picture
@@ -18,6 +18,7 @@ from truelabel.data.folder import existing_folder
 from truelabel.data.mask_classes import named_values
 from truelabel.data.mask_layouts import find_cases
 from truelabel.estimators import TrueLabelSegmenter
+from truelabel.estimators.image_reading import ImageReading
 from truelabel.metrics import dice
 from truelabel.types import MISSING
 
@@ -108,9 +109,9 @@ def train_masks(folder: Path, wanted: Wanted, method: Any, network: str, setting
     data, reading, patch = wanted.read(folder)
     segmenter = TrueLabelSegmenter(method, network, patch=patch, standardize=False, folder=out, **settings)
     segmenter.fit(data.images, data.annotations)
-    segmenter.save(out)
-    reading.save(out)
     readers = _readers(segmenter, data)
+    segmenter.reading_ = reading
+    segmenter.save(out)
     tables = {"annotators.csv": readers}
     if segmenter.confusion_.size <= MOST_CELLS:
         cells = confusion_cells("reader", data.readers, data.classes, segmenter.confusion_)

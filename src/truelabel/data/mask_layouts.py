@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from truelabel.data.cases import Case
 from truelabel.data.folder import inside
 from truelabel.data.name_patterns import NamePattern
-from truelabel.data.rasters import ENDINGS, ending
+from truelabel.data.raster_files import raster_files
+from truelabel.data.rasters import ending
 
 Layout = Literal["reader-folders", "case-folders", "suffixes"]
 """A folder for each reader, a folder for each image, or all in one with the reader in the name of the file."""
@@ -39,10 +40,12 @@ class Roles:
     Attributes:
         images: names of the channels of pictures; None if pictures are to be left alone.
         readers: the readers wanted, in this order; None for all.
+        optional: whether there may be masks only; where there is a picture, every mask must have its own all the same.
     """
 
     images: tuple[str, ...] | None
     readers: tuple[str, ...] | None
+    optional: bool = False
 
     def channel(self, role: str | None) -> int | None:
         """The position among the channels, or None for a reader. Case and a plural s do not count."""
@@ -80,6 +83,8 @@ def find_cases(top: Path, layout: Layout | None, roles: Roles, pattern: str | No
     else:
         parts = _by_suffix(files, NamePattern(pattern or "{image}_{reader}", {"image", "reader"}), roles)
     pictures = [part for part in parts if roles.channel(part.role) is not None and roles.images is not None]
+    if roles.optional and not pictures:
+        roles = replace(roles, images=None)
     masks = [part for part in parts if roles.may_read(part.role)]
     readers = sorted({str(part.role) for part in masks})
     absent = [reader for reader in roles.readers or () if reader not in readers]
@@ -91,10 +96,9 @@ def find_cases(top: Path, layout: Layout | None, roles: Roles, pattern: str | No
 
 
 def _files(top: Path) -> Iterator[File]:
-    for path in sorted(top.rglob("*")):
+    for path in raster_files(top):
         name = path.relative_to(top)
-        if ending(path) in ENDINGS and not any(part.startswith(".") for part in name.parts) and path.is_file():
-            yield File(name.as_posix(), name.parts[:-1], name.name[: -len(ending(path))])
+        yield File(name.as_posix(), name.parts[:-1], name.name[: -len(ending(path))])
 
 
 def _plain(name: str) -> str:
@@ -159,11 +163,12 @@ def _by_suffix(files: Sequence[File], pattern: NamePattern, roles: Roles) -> lis
         named_after = {part.case for part in every if roles.may_read(part.role)}
         pictures = [Part(case, None, name) for name, case in whole.items() if case in named_after]
     cases, taken = {part.case for part in pictures}, {part.name for part in pictures}
+    alone = roles.images is None or (roles.optional and not pictures)
     masks: list[Part] = []
     for name, parts in options.items():
         mine = [part for part in parts if part.case in cases]
         if name not in taken:
-            masks += mine[:1] or (parts[:1] if roles.images is None else [])
+            masks += mine[:1] or (parts[:1] if alone else [])
         elif any(part.role is None and part.name == name for part in pictures):
             both = [part for part in mine if roles.may_read(part.role)]
             if both:
@@ -175,7 +180,7 @@ def _by_suffix(files: Sequence[File], pattern: NamePattern, roles: Roles) -> lis
     known = {part.role for part in masks}
     for name in (name for name in whole if name not in taken):
         lost = [part for part in options[name] if part.role in known]
-        masks += lost[:1] or [Part(whole[name], None, name)]
+        masks += lost[:1] or ([] if alone else [Part(whole[name], None, name)])
     return pictures + masks
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truelabel.atomic import write_atomically
 from truelabel.data.geometry import Geometry, extent
 from truelabel.data.mask_classes import MISSING, WHITE, Classes, distinct, named_values, void_values, white_is_one
 from truelabel.data.nifti import nifti_bytes
@@ -136,7 +137,7 @@ def write_mask(
         numbers = np.where(numbers == MISSING, np.int32(void), numbers)
     if numbers.min(initial=0) >= 0:
         numbers = numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
-    write_whole(path, _content(path, numbers, geometry))
+    write_atomically(path, _content(path, numbers, geometry))
 
 
 def _content(path: Path, values: npt.NDArray[Any], geometry: Geometry) -> bytes:
@@ -179,20 +180,6 @@ def _palette() -> npt.NDArray[np.uint8]:
     for level in range(8):
         colours |= ((number >> (3 * level + np.arange(3))) & 1) << (7 - level)
     return colours.astype(np.uint8)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write beside the target, then move into place; a kill at any moment leaves the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _whole(what: object, values: npt.NDArray[Any]) -> Mask:

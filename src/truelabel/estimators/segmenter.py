@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -15,6 +16,8 @@ from torch import Tensor
 
 from truelabel.checks import check_whole
 from truelabel.coding import class_names, is_missing
+from truelabel.data.pictures import find_pictures
+from truelabel.estimators.image_reading import RECORD, ImageReading, NewImages
 from truelabel.estimators.images import check_images, differ, padded_masks, read_masks, space_axes
 from truelabel.estimators.trained import Trained
 from truelabel.fusion import confusion_from_posterior
@@ -101,6 +104,8 @@ class TrueLabelSegmenter(Trained):
         method_: the method with its options, those found by ``search`` included; ``trials_`` has all that were tried.
         notes_: what the result depends on besides.
         learner_: the trained module.
+        reading_: how `truelabel train` read and prepared the images, with its ``--size``, ``--normalise``,
+            ``--spacing`` and ``--grey``; None after a ``fit`` of arrays. :meth:`read_images` reads others alike.
 
     Example:
         >>> from truelabel.data import discs
@@ -113,6 +118,8 @@ class TrueLabelSegmenter(Trained):
         >>> seg.annotator_skill_.round(1).tolist()[2]
         0.5
     """
+
+    reading_: ImageReading | None
 
     def __init__(
         self,
@@ -197,10 +204,53 @@ class TrueLabelSegmenter(Trained):
         annotations = read_masks(masks, space, len(inputs), annotators)
         annotations.check_trainable()
         self.input_shape_ = inputs.shape[1:]
+        self.reading_ = None
         learned = self._train(inputs, annotations)
         self.confusion_ = self._confusion(learned, inputs, annotations)
         self.annotator_skill_ = self.confusion_.diagonal(axis1=1, axis2=2).mean(-1)
         return self
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted segmenter to a folder, and how its images were read if they came from files."""
+        check_is_fitted(self)
+        if self.reading_ is None:
+            (Path(folder) / RECORD).unlink(missing_ok=True)
+        else:
+            self.reading_.save(Path(folder))
+        super().save(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path, network: NetworkLike | None = None) -> Self:
+        """Read what :meth:`save` or `truelabel train` wrote; :meth:`read_images` reads images as the run did.
+
+        Args:
+            folder: where.
+            network: the module or function that was passed as ``network``; not needed for names.
+        """
+        loaded = super().load(folder, network)
+        loaded.reading_ = ImageReading.load(Path(folder)) if (Path(folder) / RECORD).exists() else None
+        return loaded
+
+    def read_images(self, source: str | Path) -> NewImages:
+        """Read pictures or volumes as `truelabel predict` does, prepared as those that were learned from.
+
+        After a ``fit`` of arrays they are read as they are stored. What was cropped for training is read whole.
+
+        Args:
+            source: a file, or a folder in any layout of :func:`truelabel.data.mask_folder`, with masks or without.
+        """
+        check_is_fitted(self)
+        reading = self.reading_ or ImageReading()
+        people = [str(name) for name in self.annotators_]
+        pictures = find_pictures(Path(source), reading.images, people, reading.pattern).found
+        channels, *space = self.input_shape_
+        read = [reading.picture(picture.files, channels, len(space)) for picture in pictures]
+        images = [image for image, _ in read]
+        return NewImages(
+            [picture.name for picture in pictures],
+            images if differ(images) else np.stack(images),
+            [geometry for _, geometry in read],
+        )
 
     def predict_proba(self, images: Any) -> Any:
         """Probability of each class being the true one: ``(N, K, *space)``; a list of ``(K, *space)`` for a list."""
@@ -397,6 +447,9 @@ class TrueLabelSegmenter(Trained):
         inputs = check_images(images, standardize=self.standardize, dims=len(self.input_shape_) - 1)
         if inputs.shape[1] != self.input_shape_[0] or inputs.ndim != 1 + len(self.input_shape_):
             raise ValueError(f"images have the shape {inputs.shape[1:]}, but fit saw {self.input_shape_}")
+        doubt = self.reading_ and self.reading_.doubt(inputs)
+        if doubt:
+            warnings.warn(f"{doubt} as the run had them: read them with read_images", stacklevel=3)
         return answer(inputs)
 
 

@@ -160,7 +160,7 @@ def _alone(patterns: Patterns) -> NDArray[np.bool_]:
     """Readers with labels who share no voxel with another: ``(R,)``; told of, unless there is one reader only."""
     given = patterns.votes >= 0
     present, shares = given.any(0), given[patterns.given > 1].any(0)
-    alone: NDArray[np.bool_] = present & ~shares
+    alone = np.logical_and(present, ~shares)
     if alone.any() and present.sum() > 1:
         names = ", ".join(map(str, np.flatnonzero(alone)))
         warnings.warn(

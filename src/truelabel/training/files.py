@@ -1,32 +1,19 @@
-"""Files that are either whole or absent: tensors as safetensors, everything else as JSON, nothing pickled."""
+"""Files of a run, each whole or absent: tensors as safetensors, everything else as JSON, nothing pickled."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from truelabel.atomic import write_atomically
+
 
 class RunFolderError(RuntimeError):
     """A run folder that holds something other than what was expected."""
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside the target, then move into place; a kill at any moment leaves the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:

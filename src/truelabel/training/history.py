@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from truelabel.training.files import write_atomically
+from truelabel.atomic import write_atomically
 from truelabel.types import ChosenBy
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from truelabel.cli.pictures import find_pictures
+from truelabel.data.pictures import find_pictures
 
 
 def touch(folder: Path, files: str) -> Path:
@@ -25,19 +25,21 @@ def touch(folder: Path, files: str) -> Path:
         ("image.png ann.png dan.png", ["image"], "image.png"),
         ("a_image.png a_ann.png b_images.tif", ["a", "b"], "a_image.png b_images.tif"),
         ("a.png a_ann.png b_ann.png c_dan.png", ["a", "b_ann", "c_dan"], "a.png b_ann.png c_dan.png"),
-        ("ann/a.png bob/b.png new/a.png", ["new/a"], "new/a.png"),
+        ("ann.png bob/b.png new/a.png", ["ann", "bob/b", "new/a"], "ann.png bob/b.png new/a.png"),
     ],
-    ids=["plain", "reader folders", "case folders", "one case", "suffixes", "masks beside", "no word of pictures"],
+    ids=["plain", "reader folders", "case folders", "one case", "suffixes", "masks beside", "called after readers"],
 )
 def test_layouts(files: str, names: list[str], found: str, tmp_path: Path) -> None:
-    pictures = find_pictures(touch(tmp_path, files), ("image",), ("ann", "bob"))
+    pictures, left_out = find_pictures(touch(tmp_path, files), ("image",), ("ann", "bob"))
     assert [picture.name for picture in pictures] == names
     assert [picture.files for picture in pictures] == [(tmp_path / name,) for name in found.split()]
+    known = {name for name in files.split() if not name.startswith(".") and not name.endswith(".txt")}
+    assert {path.relative_to(tmp_path).as_posix() for path in left_out} == known - set(found.split())
 
 
 def test_channels_in_the_order_of_the_run(tmp_path: Path) -> None:
     touch(tmp_path, "a/t1.nii a/flair.nii a/ann.nii b/flair.nii b/t1.nii")
-    pictures = find_pictures(tmp_path, ("flair", "t1"))
+    pictures = find_pictures(tmp_path, ("flair", "t1")).found
     assert [(p.name, [file.stem for file in p.files]) for p in pictures] == [
         ("a", ["flair", "t1"]),
         ("b", ["flair", "t1"]),
@@ -53,14 +55,14 @@ def test_channels_in_the_order_of_the_run(tmp_path: Path) -> None:
 
 def test_a_pattern_of_masks(tmp_path: Path) -> None:
     touch(tmp_path, "a.png a-ann-seg.png a-new.png")
-    pictures = find_pictures(tmp_path, ("image",), ("ann",), "{image}-{reader}-seg")
+    pictures = find_pictures(tmp_path, ("image",), ("ann",), "{image}-{reader}-seg").found
     assert [picture.name for picture in pictures] == ["a", "a-new"]
 
 
 def test_one_file_and_results_of_earlier(tmp_path: Path) -> None:
     touch(tmp_path, "a.nii.gz answers/a.nii.gz answers/readers/ann/a.nii.gz")
-    assert find_pictures(tmp_path / "a.nii.gz", ("image",))[0].name == "a"
-    pictures = find_pictures(tmp_path, ("image",), without=tmp_path / "answers")
+    assert find_pictures(tmp_path / "a.nii.gz", ("image",)).found[0].name == "a"
+    pictures = find_pictures(tmp_path, ("image",), without=tmp_path / "answers").found
     assert [picture.name for picture in pictures] == ["a"]
 
 

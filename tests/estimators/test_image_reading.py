@@ -8,40 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from truelabel.cli.image_reading import ImageReading, parse_extent, parse_spacing
 from truelabel.data import normalise_case, resize
-
-
-@pytest.mark.parametrize(
-    ("text", "axes", "size"),
-    [
-        (None, 2, None),
-        ("64", 2, (64, 64)),
-        ("64", 3, (64, 64, 64)),
-        ("48X64", 2, (48, 64)),
-        ("8x16x16", 3, (8, 16, 16)),
-    ],
-)
-def test_extents(text: str | None, axes: int, size: tuple[int, ...] | None) -> None:
-    assert parse_extent("--crop", text, axes) == size
-
-
-@pytest.mark.parametrize("text", ["", "x", "0", "-3", "3x", "3.5", "²"])
-def test_what_is_no_extent(text: str) -> None:
-    with pytest.raises(ValueError, match="--patch must be like 64, 48x64 or 32x64x64, got"):
-        parse_extent("--patch", text, 2)
-
-
-def test_an_extent_fits_the_axes() -> None:
-    with pytest.raises(ValueError, match="--patch 8x8 has 2 numbers, but the pictures have 3 axes"):
-        parse_extent("--patch", "8x8", 3)
-
-
-def test_spacing() -> None:
-    assert parse_spacing(None) is None
-    assert parse_spacing("1,1, 2.5") == (1, 1, 2.5)
-    with pytest.raises(ValueError, match="--spacing must be like 1,1,3, got '1x1'"):
-        parse_spacing("1x1")
+from truelabel.estimators.image_reading import ImageReading
 
 
 @pytest.mark.parametrize(
@@ -99,3 +67,15 @@ def test_channels_lie_on_one_grid_and_there_are_as_many_as_in_training(tmp_path:
         ImageReading(("a", "c")).picture([files[0], files[2]], 2, 2)
     with pytest.raises(ValueError, match="a.npy has 1 channels in 2 dimensions, but the run learned from 4 in 2"):
         ImageReading().picture(files[:1], 4, 2)
+
+
+def test_doubts_about_images_that_were_not_read_so() -> None:
+    scans = np.random.default_rng(0).normal(300, 50, (2, 1, 6, 8)).astype(np.float32)
+    prepared = np.stack([normalise_case(scan, "all") for scan in scans])
+    assert ImageReading().doubt(scans) is None
+    assert ImageReading(normalise="all").doubt(prepared) is None
+    assert (ImageReading(normalise="all").doubt(scans) or "").startswith("images have a mean of 30")
+    said = ImageReading(normalise="nonzero").doubt(prepared.astype(np.uint8))
+    assert said == "images are bytes, not brought to mean 0 and variance 1"
+    assert ImageReading(size=(6, 6)).doubt(scans) == "images are 6 x 8, not 6 x 6"
+    assert ImageReading(size=(6, 8)).doubt(scans) is None

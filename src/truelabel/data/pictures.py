@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from truelabel.data.mask_layouts import Roles
 from truelabel.data.name_patterns import NamePattern
+from truelabel.data.raster_files import raster_files
 from truelabel.data.rasters import ENDINGS, ending
 
 
@@ -32,17 +33,24 @@ class Part(NamedTuple):
     channel: int
 
 
+class Pictures(NamedTuple):
+    """Those found, sorted by name, and the files that are none."""
+
+    found: list[Picture]
+    left_out: list[Path]
+
+
 def find_pictures(
     source: Path,
     images: Sequence[str],
     readers: Collection[str] = (),
     pattern: str | None = None,
     without: Path | None = None,
-) -> list[Picture]:
-    """The pictures in a folder, sorted by name, or the one that a file is.
+) -> Pictures:
+    """The pictures in a folder, or the one that a file is.
 
     They are what is called so: ``images/a.png``, ``a/image.png`` or ``a_image.png``. Where nothing is, all files are
-    pictures, but for those called after a reader.
+    pictures, but for the mask of a reader that lies beside its picture: ``a_ann.png`` beside ``a.png``.
 
     Args:
         source: folder or file.
@@ -52,14 +60,14 @@ def find_pictures(
         without: a folder to leave out, where results are written.
     """
     if not source.exists():
-        raise FileNotFoundError(f"there is no file or folder {source}")
+        raise FileNotFoundError(f"there is no file or folder {source}: check the path")
     if source.is_file():
         if ending(source) not in ENDINGS:
             raise ValueError(f"{source} is no picture that can be read: pass {', '.join(sorted(ENDINGS))}")
         if len(images) > 1:
             raise ValueError(f"{source} is one file, but a picture has {', '.join(images)}: name a folder with them")
-        return [Picture(source.name[: -len(ending(source))], (source,))]
-    files = [path for path in sorted(source.rglob("*")) if _visible(path, source)]
+        return Pictures([Picture(source.name[: -len(ending(source))], (source,))], [])
+    files = raster_files(source)
     if without is not None:
         files = [path for path in files if not path.resolve().is_relative_to(without.resolve())]
     if not files:
@@ -69,19 +77,14 @@ def find_pictures(
     for way in _WAYS:
         parts = {path: part for path, place in places.items() if (part := way(place, roles)) is not None}
         if parts:
-            return _joined(parts, images)
+            return _joined(files, parts, images)
     if len(images) > 1:
         raise ValueError(
             f"{source} has no file or folder called {images[0]!r}: the run learned from {', '.join(images)}"
         )
     is_mask = _Masks(places.values(), readers, pattern)
     plain = {path: Part("/".join([*place.folders, place.stem]), 0) for path, place in places.items()}
-    return _joined({path: part for path, part in plain.items() if not is_mask(places[path])}, images)
-
-
-def _visible(path: Path, top: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(top).parts)
-    return ending(path) in ENDINGS and not hidden and path.is_file()
+    return _joined(files, {path: part for path, part in plain.items() if not is_mask(places[path])}, images)
 
 
 def _place(path: Path, top: Path) -> Place:
@@ -108,7 +111,7 @@ _WAYS: tuple[Callable[[Place, Roles], Part | None], ...] = (_by_top_folder, _by_
 
 
 class _Masks:
-    """Tells masks by the names of their readers: a folder of theirs, a file of theirs, or ``a_ann`` beside ``a``."""
+    """Tells masks by the names of their readers: ``a_ann`` beside ``a``."""
 
     def __init__(self, places: Collection[Place], readers: Collection[str], pattern: str | None) -> None:
         both = pattern is not None and "{image}" in pattern and "{reader}" in pattern
@@ -116,15 +119,13 @@ class _Masks:
         self.places, self.readers = set(places), set(readers)
 
     def __call__(self, place: Place) -> bool:
-        if self.readers & {place.stem, *place.folders[:1]}:
-            return True
         readings = self.pattern.readings(place.stem)
         return any(
             way.reader in self.readers and Place(place.folders, str(way.image)) in self.places for way in readings
         )
 
 
-def _joined(parts: dict[Path, Part], images: Sequence[str]) -> list[Picture]:
+def _joined(every: Sequence[Path], parts: dict[Path, Part], images: Sequence[str]) -> Pictures:
     files: dict[str, dict[int, Path]] = {}
     for path, part in parts.items():
         channels = files.setdefault(part.name, {})
@@ -135,4 +136,5 @@ def _joined(parts: dict[Path, Part], images: Sequence[str]) -> list[Picture]:
         absent = next((image for channel, image in enumerate(images) if channel not in channels), None)
         if absent is not None:
             raise ValueError(f"picture {name!r} has no {absent!r} beside {min(channels.values())}: add it")
-    return [Picture(name, tuple(files[name][channel] for channel in range(len(images)))) for name in sorted(files)]
+    found = [Picture(name, tuple(files[name][channel] for channel in range(len(images)))) for name in sorted(files)]
+    return Pictures(found, [path for path in every if path not in parts])

@@ -5,17 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from truelabel.cli.sources import RECORD
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from truelabel.data import Geometry, read_picture
+from truelabel.data.geometry import extent
+from truelabel.data.preparation import Preparation
+from truelabel.training.files import read_json, write_json
 
-    from truelabel.data import Geometry
-    from truelabel.data.preparation import Preparation
-
+RECORD = "inputs.json"
 LISTS = ("images", "size", "crop", "spacing", "values")
+
+
+class NewImages(NamedTuple):
+    """Images from files, prepared for a segmenter.
+
+    Attributes:
+        names: ``(N,)``, what each is called.
+        images: ``(N, C, *space)``, or a list of ``(C, *space)`` where sizes differ.
+        geometry: ``(N,)``, the grid of each file, as it was before images were prepared.
+    """
+
+    names: list[str]
+    images: NDArray[Any] | list[NDArray[Any]]
+    geometry: list[Geometry]
 
 
 @dataclass(frozen=True)
@@ -46,8 +61,6 @@ class ImageReading:
     @property
     def preparation(self) -> Preparation:
         """What is done to pictures, but for the crop."""
-        from truelabel.data.preparation import Preparation
-
         return Preparation(self.normalise, self.spacing, self.size)
 
     def picture(self, files: Sequence[Path], channels: int, axes: int) -> tuple[NDArray[Any], Geometry]:
@@ -58,10 +71,6 @@ class ImageReading:
             channels: C; pictures of 8 bits are brought to grey or colour if it is 1 or 3.
             axes: of space.
         """
-        import numpy as np
-
-        from truelabel.data import read_picture
-
         modes: dict[int, Any] = {1: "L", 3: "RGB"}
         mode = modes.get(channels) if len(files) == 1 else "L" if self.grey else None
         read = [read_picture(file, mode=mode, axes=axes) for file in files]  # type: ignore[arg-type]  # 2 or 3
@@ -74,17 +83,25 @@ class ImageReading:
             raise ValueError(f"{files[0]} has {found}, but the run learned from {channels} in {axes}: leave it out")
         return self.preparation.image(values, geometry), geometry
 
+    def doubt(self, images: NDArray[Any]) -> str | None:
+        """Why images ``(N, C, *space)`` cannot have been read so; None if they may have been."""
+        if self.size is not None and images.shape[2:] != self.size:
+            return f"images are {extent(images.shape[2:])}, not {extent(self.size)}"
+        if self.normalise is not None:
+            if images.dtype == np.uint8:
+                return "images are bytes, not brought to mean 0 and variance 1"
+            mean = np.abs(images.mean(tuple(range(2, images.ndim)))).max()
+            if mean > 1:
+                return f"images have a mean of {mean:.3g}, not of 0"
+        return None
+
     def save(self, run: Path) -> None:
         """Keep it in a run folder."""
-        from truelabel.training.files import write_json
-
         write_json(run / RECORD, asdict(self))
 
     @classmethod
     def load(cls, run: Path) -> ImageReading:
         """As it was kept in a run folder; the default if the run was not trained from files."""
-        from truelabel.training.files import read_json
-
         if not (run / RECORD).exists():
             return cls()
         note = read_json(run / RECORD)
@@ -92,29 +109,3 @@ class ImageReading:
             return cls(**{**note, **{name: note[name] and tuple(note[name]) for name in LISTS}})
         except (KeyError, TypeError) as error:
             raise ValueError(f"{run / RECORD} is damaged: {error!r}") from error
-
-
-def parse_extent(option: str, text: str | None, axes: int) -> tuple[int, ...] | None:
-    """``64`` for all axes, ``48x64``, or ``32x64x64``.
-
-    Args:
-        option: for messages.
-        text: what was given.
-        axes: of the pictures.
-    """
-    if text is None:
-        return None
-    parts = text.lower().split("x")
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise ValueError(f"{option} must be like 64, 48x64 or 32x64x64, got {text!r}")
-    if len(parts) not in (1, axes):
-        raise ValueError(f"{option} {text} has {len(parts)} numbers, but the pictures have {axes} axes")
-    return tuple(int(part) for part in (parts if len(parts) == axes else parts * axes))
-
-
-def parse_spacing(text: str | None) -> tuple[float, ...] | None:
-    """``1,1,3``."""
-    try:
-        return None if text is None else tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(f"--spacing must be like 1,1,3, got {text!r}") from None

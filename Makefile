@@ -5,7 +5,7 @@ STAMP := .venv/.ready
 # One thread per test process: two processes with two threads each would fight over two cores.
 WORKERS ?= auto
 
-.PHONY: demo test test-pages check setup docs format clean
+.PHONY: demo test test-long check setup docs format clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMP)
@@ -24,8 +24,8 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-test-pages: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) -m pages tests
+test-long: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) -m long tests
 
 check: $(STAMP)
 	$(BIN)/ruff check .

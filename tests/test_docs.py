@@ -119,7 +119,7 @@ def run_page(page: Path) -> Iterator[tuple[Block, str]]:
         del sys.modules[module.__name__]
 
 
-@pytest.mark.pages
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -207,6 +207,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_pages_load_nothing_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -214,6 +215,7 @@ def test_the_pages_load_nothing_from_elsewhere(site: Path) -> None:
         assert loaded == [], page
 
 
+@pytest.mark.long
 def test_no_markup_of_docstrings_is_left_over(site: Path) -> None:
     for page in (site / "api").glob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -221,6 +223,7 @@ def test_no_markup_of_docstrings_is_left_over(site: Path) -> None:
         assert left == [], page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "package",
     [path.stem for path in sorted((DOCS / "api").glob("*.md")) if path.stem not in ("annotations", "types")],

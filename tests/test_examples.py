@@ -18,7 +18,7 @@ def test_there_are_some() -> None:
     assert {path.name for path in EXAMPLES} >= {"many_annotators.py", "moons.py", "noisy_digits.py", "own_loop.py"}
 
 
-@pytest.mark.pages
+@pytest.mark.long
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
 def test_it_runs_without_a_warning(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

@@ -30,6 +30,7 @@ Pictures = tuple[NDArray[np.uint8], NDArray[np.int64]]
 Settings = dict[str, Any]
 
 
+@pytest.mark.long
 def test_scikit_learn_finds_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SCIPY_ARRAY_API", raising=False)
     results = check_estimator(TrueLabelClassifier(), on_skip=None)

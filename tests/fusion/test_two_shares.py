@@ -11,6 +11,8 @@ import pytest
 import truelabel
 from truelabel import Annotations, fusion
 
+pytestmark = pytest.mark.long
+
 SCRIPT = Path(__file__).parent / "scripts" / "fuse_share.py"
 FUSIONS = ("majority_vote", "dawid_skene", "one_coin", "glad", "mace")
 WORLD = 2

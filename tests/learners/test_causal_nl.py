@@ -77,6 +77,7 @@ def test_the_exact_form_is_the_expectation_over_classes(batch: Batch) -> None:
     torch.testing.assert_close(torch.stack([elbo.reconstruction, elbo.labels, elbo.latent]), expected)
 
 
+@pytest.mark.long
 def test_many_gumbel_draws_of_hard_classes_average_to_the_exact_form(batch: Batch) -> None:
     learner = make(relaxation="straight-through").train()
     with torch.no_grad():

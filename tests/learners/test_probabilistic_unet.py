@@ -277,6 +277,7 @@ def energy(drawn: Tensor, masks: Tensor) -> Tensor:
     return 2 * apart(drawn, masks) - apart(drawn, drawn) - apart(masks, masks)
 
 
+@pytest.mark.long
 def test_draws_show_both_readers() -> None:
     generator = torch.Generator().manual_seed(0)
     images, masks = discs(48, generator)

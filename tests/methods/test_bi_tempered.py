@@ -16,6 +16,7 @@ CPU = Engine(device="cpu")
 METHOD = get_method("bi-tempered")
 
 
+@pytest.mark.long
 def test_it_beats_cross_entropy_under_symmetric_noise(accuracy: Accuracy) -> None:
     robust = METHOD.with_options(t1=0.5, t2=4.0)
     for seed in range(2):

@@ -16,6 +16,7 @@ CPU = Engine(device="cpu")
 SOFT, HARD = get_method("soft-bootstrap"), get_method("hard-bootstrap")
 
 
+@pytest.mark.long
 def test_both_beat_cross_entropy_under_symmetric_noise(accuracy: Accuracy) -> None:
     plain, soft, hard = (
         np.mean([accuracy(method, seed) for seed in range(3)])

@@ -28,6 +28,7 @@ def accuracy(method: Method, seed: int) -> float:
     return float((answer == truth[300:]).mean())
 
 
+@pytest.mark.long
 def test_it_beats_cross_entropy_where_classes_are_bands() -> None:
     ours = METHOD.with_options(
         latent=1,

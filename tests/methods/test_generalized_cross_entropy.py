@@ -14,6 +14,7 @@ CPU = Engine(device="cpu")
 METHOD = get_method("generalized-cross-entropy")
 
 
+@pytest.mark.long
 def test_it_beats_cross_entropy_under_symmetric_noise(accuracy: Accuracy) -> None:
     for seed in range(3):
         assert accuracy(METHOD, seed) > accuracy(get_method("cross-entropy"), seed) + 0.08

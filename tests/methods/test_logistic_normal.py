@@ -33,16 +33,19 @@ def accuracy(method: Method, seed: int, *, asymmetric: bool = False) -> float:
     return float((answer == truth[300:]).mean())
 
 
+@pytest.mark.long
 def test_it_beats_cross_entropy_under_symmetric_noise() -> None:
     for seed in range(3):
         assert accuracy(METHOD, seed) > accuracy(get_method("cross-entropy"), seed) + 0.15
 
 
+@pytest.mark.long
 def test_it_beats_cross_entropy_under_asymmetric_noise() -> None:
     plain = accuracy(get_method("cross-entropy"), 0, asymmetric=True)
     assert accuracy(METHOD, 0, asymmetric=True) > plain + 0.1
 
 
+@pytest.mark.long
 def test_the_learned_covariance_is_what_resists() -> None:
     # With the identity it is squared error against the logits of wrong labels (section 7 of the details).
     for seed in range(2):

@@ -15,6 +15,7 @@ CPU = Engine(device="cpu")
 METHOD = get_method("mixup")
 
 
+@pytest.mark.long
 def test_it_beats_cross_entropy_under_symmetric_noise(accuracy: Accuracy) -> None:
     ours, theirs = ([accuracy(method, seed) for seed in range(3)] for method in (METHOD, get_method("cross-entropy")))
     assert np.mean(ours) > np.mean(theirs) + 0.05

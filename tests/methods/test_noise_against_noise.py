@@ -16,6 +16,7 @@ CPU = Engine(device="cpu")
 METHOD = get_method("noise-against-noise")
 
 
+@pytest.mark.long
 def test_it_beats_cross_entropy_under_symmetric_noise(accuracy: Accuracy) -> None:
     plain, noisy = (
         np.mean([accuracy(method, seed) for seed in range(3)])

@@ -38,6 +38,7 @@ def cross_entropy() -> float:
     return float(np.mean([accuracy(get_method("cross-entropy"), seed) for seed in range(3)]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "options", "margin"),
     [
@@ -99,6 +100,7 @@ def test_any_learner_can_be_a_peer(name: str, base: str, job: Job) -> None:
     assert np.isfinite(learned.history.rows[-1]["train_loss"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1])
 def test_logistic_normal_learners_teach_each_other(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -112,6 +114,7 @@ def test_logistic_normal_learners_teach_each_other(seed: int) -> None:
     assert (answer == truth).mean() > 0.98
 
 
+@pytest.mark.long
 def test_learners_that_know_their_annotators_teach_each_other(
     crowded: Callable[[Method, int], tuple[float, NDArray[np.float64] | None]], confusions: NDArray[np.float64]
 ) -> None:

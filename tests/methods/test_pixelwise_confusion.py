@@ -146,6 +146,7 @@ def alone() -> Score:
     return cache(lambda method: measured(method, data, said, readers.confusion, 15))
 
 
+@pytest.mark.long
 def test_it_beats_what_is_fused_image_by_image(dense: Score) -> None:
     ours, error = dense(OURS)
     assert ours > 0.9
@@ -154,6 +155,7 @@ def test_it_beats_what_is_fused_image_by_image(dense: Score) -> None:
     assert error < 0.06
 
 
+@pytest.mark.long
 def test_one_reader_an_image_is_enough(alone: Score) -> None:
     ours, error = alone(OURS)
     assert ours > 0.85
@@ -175,6 +177,7 @@ def test_matrices_that_are_everywhere_the_same_learn_less(dense: Score) -> None:
     assert error < 0.1
 
 
+@pytest.mark.long
 def test_volumes_through_the_estimator() -> None:
     data = spheres(16, (10, 10, 10), most=1, noise=0.1)
     masks = drawn(data, 16, np.arange(0))

@@ -77,6 +77,7 @@ def epochs_of(folder: Path, stage: str) -> int:
     return len((folder / stage / "metrics.csv").read_text().splitlines()) - 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("method", "margin"), [(FORWARD, 0.15), (REWEIGHT, 0.1)], ids=["forward", "reweight"])
 def test_with_the_true_transition_it_beats_cross_entropy(method: Method, margin: float) -> None:
     known = method.with_options(transition=ROWS)

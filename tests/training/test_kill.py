@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 SCRIPT = Path(__file__).parent / "scripts" / "kill_and_resume.py"
 
 

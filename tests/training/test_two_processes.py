@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 SCRIPT = Path(__file__).parent / "scripts" / "two_processes.py"
 
 

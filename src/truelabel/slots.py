@@ -45,6 +45,7 @@ class SlotTable:
     ) -> None:
         counts = np.bincount(example, minlength=examples)
         self.width = int(counts.max(initial=1))
+        self.even = bool((counts == self.width).all())
         self.first = torch.from_numpy(np.cumsum(counts) - counts).to(device)
         self.count = torch.from_numpy(counts).to(device)
         # One row at the end for empty slots to point at, so that a table without labels works too.
@@ -54,7 +55,12 @@ class SlotTable:
 
     def at(self, index: Tensor) -> Slots:
         """Slots of the examples at ``index (n,)``."""
+        if self.even and self.width == 1:
+            return self._slots(index.unsqueeze(-1))
         offset = torch.arange(self.width, device=index.device)
         given = offset < self.count[index].unsqueeze(-1)
         position = torch.where(given, self.first[index].unsqueeze(-1) + offset, len(self.annotators) - 1)
+        return self._slots(position)
+
+    def _slots(self, position: Tensor) -> Slots:
         return Slots(self.labels[position].long().movedim(1, -1), self.annotators[position].long(), position)

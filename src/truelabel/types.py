@@ -198,7 +198,9 @@ def over_slots(values: Tensor, batch: Batch) -> Tensor:
     """
     n, slots = batch.weights.shape
     spread = batch.weights.view(n, *[1] * (values.dim() - 2), slots)
-    return torch.where(batch.labels >= 0, spread * values, 0.0).sum(-1).reshape(n, -1).mean(1)
+    given = torch.where(batch.labels >= 0, spread * values, 0.0)
+    given = given.squeeze(-1) if slots == 1 else given.sum(-1)
+    return given if given.dim() == 1 else given.reshape(n, -1).mean(1)
 
 
 def mix(log_probs: Tensor, transition: Tensor) -> Tensor:

@@ -81,6 +81,27 @@ def test_every_index_is_trained_on_once_and_recording_trains_on_none(tape: Tape)
     assert torch.equal(batches, torch.arange(21).view(7, 3)), "the index given is copied, never written to"
 
 
+def test_what_cannot_be_recorded_runs_eagerly_and_says_so(tape: Tape) -> None:
+    trained: list[list[int]] = []
+
+    def step(index: Tensor) -> None:
+        if tape.recording:
+            tape.recording = False
+            raise RuntimeError("operation not permitted when stream is capturing\nand more")
+        trained.append(index.tolist())
+
+    captured = CapturedStep(step, lambda: None)
+    batches = torch.arange(21).view(7, 3)
+    for batch in batches[:WARM_UP]:
+        captured(batch)
+    with pytest.warns(UserWarning, match="runs eagerly: operation not permitted when stream is capturing$"):
+        captured(batches[WARM_UP])
+    for batch in batches[WARM_UP + 1 :]:
+        captured(batch)
+    assert trained == batches.tolist()
+    assert tape.recordings == 1
+
+
 def regression(device: torch.device) -> tuple[nn.Linear, Callable[[Tensor], None], Callable[[], None]]:
     """A tiny linear model on fixed data, with a step and a way to clear its gradients."""
     torch.manual_seed(0)
@@ -127,3 +148,19 @@ def test_a_recorded_step_draws_fresh_random_numbers() -> None:
     for _ in range(8):
         captured(torch.zeros(1, dtype=torch.long, device="cuda"))
     assert len(seen.unique()) == 8
+
+
+@on_gpu
+def test_a_step_that_asks_the_device_runs_eagerly_after_a_failed_recording() -> None:
+    seen: list[float] = []
+
+    def step(index: Tensor) -> None:
+        seen.append((index.float().mean() + torch.rand((), device="cuda")).item())
+
+    captured, index = CapturedStep(step, lambda: None), torch.zeros(4, dtype=torch.long, device="cuda")
+    for _ in range(WARM_UP):
+        captured(index)
+    with pytest.warns(UserWarning, match="runs eagerly"):
+        captured(index)
+    captured(index)
+    assert len(set(seen)) == WARM_UP + 2

@@ -66,12 +66,12 @@ def test_an_infinite_penalty_is_told_apart(job: Job) -> None:
     from truelabel.training.divergence import FiniteWatch
     from truelabel.training.step import StepLoss
 
-    watch, yes = FiniteWatch(torch.device("cpu")), torch.tensor(True)
+    watch, fine = FiniteWatch(torch.device("cpu")), torch.ones(())
     fabric = Fabric(accelerator="cpu", devices=1)
     data = TrainingSet(torch.from_numpy(job.inputs), job.annotations)
-    for penalty in (yes, yes, ~yes, yes):
-        watch.see(StepLoss(torch.zeros(()), yes, penalty))
+    for penalty in (fine, fine, fine / 0, fine):
+        watch.see(StepLoss(fine, fine, penalty))
     with pytest.raises(DivergedError, match="the penalty became NaN or infinite in epoch 3, step 2"):
-        watch.check(fabric, 3, data, 0.1)
-    watch.see(StepLoss(torch.zeros(()), yes, yes))
-    watch.check(fabric, 4, data, 0.1)
+        watch.check(fabric, 3, 4, data, 0.1)
+    watch.see(StepLoss(fine, fine, fine))
+    watch.check(fabric, 4, 1, data, 0.1)

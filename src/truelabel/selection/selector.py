@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +24,9 @@ class Selector(nn.Module, ABC):
     - ``progress``: the share of all optimiser steps already taken, in [0, 1).
     """
 
+    selects: ClassVar[bool] = True
+    """False if every weight is always one: the step then asks for no weights, and pays for no selection."""
+
     @abstractmethod
     def forward(self, losses: Tensor, predicted: Tensor, labelled: Tensor, progress: Tensor) -> Tensor: ...
 
@@ -40,6 +44,8 @@ class KeepAll(Selector):
         >>> KeepAll()(torch.tensor([[0.1, 2.0]]), torch.tensor([[0, 1]]), labelled, torch.tensor(0.0))
         tensor([[1., 1.]])
     """
+
+    selects = False
 
     def forward(self, losses: Tensor, predicted: Tensor, labelled: Tensor, progress: Tensor) -> Tensor:
         return torch.ones_like(losses)

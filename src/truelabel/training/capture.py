@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -15,7 +16,8 @@ class CapturedStep:
     """A step as a function of an index, recorded after a few eager ones.
 
     The step must have static shapes, draw random numbers from the device's default generator only, and read whatever
-    changes over time from tensors that are filled in place.
+    changes over time from tensors that are filled in place. A step that asks the device for a value cannot be recorded:
+    a warning says so, and it runs eagerly.
 
     Args:
         step: takes an index ``(n,)`` on the device and trains on these examples.
@@ -27,18 +29,22 @@ class CapturedStep:
         self.clear = clear
         self.taken = 0
         self.index: Tensor | None = None
-        self.graph = torch.cuda.CUDAGraph()
+        self.graph: torch.cuda.CUDAGraph | None = torch.cuda.CUDAGraph()
 
     def __call__(self, index: Tensor) -> None:
         """Train on the examples at ``index``."""
         if self.taken < WARM_UP:
             self._warm_up(index)
         else:
-            if self.index is None:
+            if self.taken == WARM_UP:
                 self._record(index)
-            assert self.index is not None
-            self.index.copy_(index)
-            self.graph.replay()
+            if self.graph is None:
+                self.clear()
+                self.step(index)
+            else:
+                assert self.index is not None
+                self.index.copy_(index)
+                self.graph.replay()
         self.taken += 1
 
     def _warm_up(self, index: Tensor) -> None:
@@ -50,7 +56,13 @@ class CapturedStep:
         torch.cuda.current_stream().wait_stream(side)
 
     def _record(self, index: Tensor) -> None:
+        assert self.graph is not None
         self.index = index.clone()
         self.clear()
-        with torch.cuda.graph(self.graph):
-            self.step(self.index)
+        try:
+            with torch.cuda.graph(self.graph):
+                self.step(self.index)
+        except RuntimeError as error:
+            self.graph = None
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            warnings.warn(f"the step cannot be recorded as a CUDA graph and runs eagerly: {reason}", stacklevel=2)

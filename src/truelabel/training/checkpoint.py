@@ -52,6 +52,7 @@ class State:
                 i, key = name.split(".", 1)
                 state.setdefault(int(i), {})[key] = value
             optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+            _as_parameters_lie(optimizer)
         states = {name: tensors[f"generator.{name}"] for name in self._generator_states()}
         if any(len(value) != world for value in states.values()):
             raise RunFolderError(f"{path} was written by {len(states['step'])} processes: resume with as many")
@@ -101,6 +102,14 @@ def set_default_states(states: Mapping[str, Tensor], device: torch.device) -> No
     torch.set_rng_state(states["step"])
     if "step-cuda" in states:
         torch.cuda.set_rng_state(states["step-cuda"], device)
+
+
+def _as_parameters_lie(optimizer: torch.optim.Optimizer) -> None:
+    """Averages in the memory format of their parameters, as fused optimisers want them."""
+    for parameter, entries in optimizer.state.items():
+        for key, value in entries.items():
+            if isinstance(value, Tensor) and value.shape == parameter.shape:
+                entries[key] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
 
 
 def _under(prefix: str, tensors: Mapping[str, Any]) -> dict[str, Any]:

@@ -64,4 +64,4 @@ class TrainingSet:
 
 def as_float(inputs: Tensor) -> Tensor:
     """Inputs as a network takes them: floats as they are, bytes divided by 255."""
-    return inputs.float() / 255 if inputs.dtype == torch.uint8 else inputs
+    return inputs / 255 if inputs.dtype == torch.uint8 else inputs

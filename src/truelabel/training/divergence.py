@@ -22,24 +22,23 @@ class FiniteWatch:
     """
 
     def __init__(self, device: torch.device) -> None:
-        self.step = torch.zeros((), dtype=torch.long, device=device)
-        self.first = torch.full((2,), -1, dtype=torch.long, device=device)
+        self.sums = torch.zeros(2, device=device)
+        self.finite = torch.zeros(2, dtype=torch.long, device=device)
 
     def see(self, loss: StepLoss) -> None:
-        """Note one step."""
-        bad = ~torch.stack([loss.finite_losses, loss.finite_penalty])
-        self.first.copy_(torch.where((self.first < 0) & bad, self.step, self.first))
-        self.step += 1
+        """Note one step. A sum that was infinite or NaN once stays so, and less itself is then not zero."""
+        self.sums += torch.stack([loss.mean, loss.penalty])
+        self.finite += (self.sums - self.sums) == 0
 
-    def check(self, fabric: Fabric, epoch: int, data: TrainingSet, learning_rate: float) -> None:
+    def check(self, fabric: Fabric, epoch: int, steps: int, data: TrainingSet, learning_rate: float) -> None:
         """At the end of an epoch: raise a :class:`DivergedError` that names epoch, step and the likely cause."""
-        losses, penalties = (steps[steps >= 0].tolist() for steps in gather(fabric, self.first).unbind(-1))
-        self.step.zero_()
-        self.first.fill_(-1)
-        if not losses and not penalties:
+        losses, penalties = gather(fabric, self.finite).amin(0).tolist()
+        self.sums.zero_()
+        self.finite.zero_()
+        step = min(losses, penalties)
+        if step == steps:
             return
-        step = min(losses + penalties)
-        what = "loss" if losses and min(losses) == step else "penalty"
+        what = "loss" if losses == step else "penalty"
         cause = _likely_cause(epoch, step, data, learning_rate)
         raise DivergedError(f"the {what} became NaN or infinite in epoch {epoch}, step {step}: {cause}")
 

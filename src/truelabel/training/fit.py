@@ -79,6 +79,7 @@ def fit(
     evaluate: Evaluate | None = None,
     logging: Logging | None = None,
     capture: bool = False,
+    compiled: bool = False,
 ) -> Fitted:
     """Train peers together on the labels that people gave.
 
@@ -100,7 +101,8 @@ def fit(
         evaluate: further numbers for the history.
         logging: progress bar and TensorBoard.
         capture: on one GPU, record the step as a CUDA graph. Network and transforms must have static shapes and no
-            branch on the values of tensors.
+            branch on the values of tensors; if it cannot be recorded, a warning says so and the step runs eagerly.
+        compiled: let torch.compile fuse the forward and backward passes of the learners, which takes a minute first.
 
     Returns:
         The peers with the weights of the best epoch on the held-out labels, or of the last, as ``config.select`` says.
@@ -111,7 +113,11 @@ def fit(
     logging = logging or Logging()
     rank = fabric.global_rank
     with seeded(seed, stage, "step", rank, fabric.device), ExitStack() as stack:
-        wrapped = [fabric.setup_module(_for_processes(peer, fabric)) for peer in peers]
+        layout = _memory_format(fabric, config, data)
+        for peer in peers:
+            if compiled:
+                peer.compile()
+        wrapped = [fabric.setup_module(_laid_out(_for_processes(peer, fabric), layout)) for peer in peers]
         plain = list(peers)
         for module in wrapped:
             module.mark_forward_method("predict")
@@ -137,6 +143,8 @@ def fit(
 
         def train_on(index: Tensor) -> None:
             batch = data.batch(index)
+            if layout is not torch.contiguous_format:
+                batch = batch._replace(inputs=batch.inputs.contiguous(memory_format=layout))
             for transform in transforms:
                 batch = transform(batch)
             loss = step_loss(fabric, wrapped, batch, selector, schedule.progress)
@@ -162,7 +170,7 @@ def fit(
                     clear()
                     train_on(index)
             rate = config.learning_rate * learning_rate_factor(config, epoch)
-            watch.check(fabric, epoch, data, rate)
+            watch.check(fabric, epoch, schedule.steps, data, rate)
             row = _measure(fabric, plain[0], data, split, total / schedule.steps, rate, evaluate, config.patch)
             row["seconds"] = time.perf_counter() - began
             if history.add(row):
@@ -273,6 +281,17 @@ def _for_processes(peer: Learner, fabric: Fabric) -> nn.Module:
         joined: nn.Module = nn.SyncBatchNorm.convert_sync_batchnorm(peer)
         return joined
     return peer
+
+
+def _memory_format(fabric: Fabric, config: TrainingConfig, data: TrainingSet) -> torch.memory_format:
+    """Channels last for pictures in mixed precision on a GPU, where convolutions are then faster."""
+    mixed = fabric.device.type == "cuda" and config.precision == "bf16-mixed"
+    return torch.channels_last if mixed and data.inputs.dim() == 4 else torch.contiguous_format
+
+
+def _laid_out(module: nn.Module, layout: torch.memory_format) -> nn.Module:
+    laid_out: nn.Module = module.to(memory_format=layout)  # type: ignore[call-overload]  # torch does not declare it
+    return laid_out
 
 
 def _can_capture(fabric: Fabric) -> bool:

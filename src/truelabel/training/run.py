@@ -46,6 +46,7 @@ class Job:
         evaluate: further numbers for the history, once an epoch.
         logging: progress bar and TensorBoard.
         capture: on one GPU, record the training step as a CUDA graph.
+        compiled: fuse forward and backward passes with torch.compile.
     """
 
     inputs: NDArray[Any]
@@ -57,6 +58,7 @@ class Job:
     evaluate: Evaluate | None = None
     logging: Logging = field(default_factory=Logging)
     capture: bool = False
+    compiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ class Run:
             evaluate=self.job.evaluate,
             logging=self.job.logging,
             capture=self.job.capture,
+            compiled=self.job.compiled,
         )
 
     def once(self, name: str, compute: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import torch
@@ -15,17 +16,17 @@ from truelabel.types import Batch, Step, label_weight
 
 
 class StepLoss(NamedTuple):
-    """What a step minimises, and whether its parts were finite.
+    """What a step minimises, and its parts.
 
     Attributes:
         total: ``()``, summed over peers: mean over examples of weight times loss, plus the penalty.
-        finite_losses: ``()`` boolean; all losses of all peers, kept or not.
-        finite_penalty: ``()`` boolean.
+        mean: ``()``, detached; mean loss of all examples, kept or not, summed over peers.
+        penalty: ``()``, detached, summed over peers.
     """
 
     total: Tensor
-    finite_losses: Tensor
-    finite_penalty: Tensor
+    mean: Tensor
+    penalty: Tensor
 
 
 def step_loss(fabric: Fabric, peers: Sequence[Any], batch: Batch, selector: Selector, progress: Tensor) -> StepLoss:
@@ -42,8 +43,11 @@ def step_loss(fabric: Fabric, peers: Sequence[Any], batch: Batch, selector: Sele
         progress: ``()``, share of all steps already taken.
     """
     steps: list[Step] = [peer(batch) for peer in peers]
+    penalty = reduce(torch.add, [step.penalty for step in steps])
+    mean = reduce(torch.add, [step.losses.mean() for step in steps])
+    if not selector.selects:
+        return StepLoss(mean + penalty, mean.detach(), penalty.detach())
     losses = torch.stack([step.losses for step in steps])
-    penalty = torch.stack([step.penalty for step in steps]).sum()
     with torch.no_grad():
         predicted = torch.stack([step.predicted for step in steps])
         given = label_weight(batch)
@@ -59,7 +63,7 @@ def step_loss(fabric: Fabric, peers: Sequence[Any], batch: Batch, selector: Sele
         weights = weights.unflatten(1, (fabric.world_size, -1))[:, fabric.global_rank]
     # A weight of zero must silence a loss even if that is infinite.
     kept = torch.where(weights > 0, weights * losses, 0.0)
-    return StepLoss(kept.mean(-1).sum() + penalty, losses.detach().isfinite().all(), penalty.detach().isfinite())
+    return StepLoss(kept.mean(-1).sum() + penalty, mean.detach(), penalty.detach())
 
 
 def _global(fabric: Fabric, values: Tensor) -> Tensor:

@@ -1,0 +1,157 @@
+"""What a training step costs on a GPU: eager, recorded as a CUDA graph, compiled, and shared by several trainings.
+
+    python benchmarks/captured_step.py [--out FILE] [--sharing 8 15] [--compile] [--profile]
+
+The steps are those of ``truelabel.training.fit`` with cross entropy on random pictures: batch by index, augmentation
+for the wide network, forward, loss, backward, optimiser. An epoch is timed as its history tells it, without the first
+two; nothing is held out, so no evaluation is in it. Sharing starts NVIDIA's MPS daemon if it is there, and counts
+model-steps: the time of an epoch over its steps and over the trainings that ran meanwhile. ``--profile`` counts the
+kernels of an eager step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import shutil
+import statistics
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from truelabel.annotations import Annotations
+from truelabel.learners import Learner
+from truelabel.methods import get_method, learn
+from truelabel.training import Engine, Job, TrainingConfig
+
+LENET = TrainingConfig(batch_size=256, validation=0, select="last")
+WIDE = TrainingConfig(
+    batch_size=128,
+    validation=0,
+    select="last",
+    optimizer="sgd",
+    learning_rate=0.01,
+    weight_decay=5e-4,
+    precision="bf16-mixed",
+    augment=("crop", "flip"),
+)
+CASES: dict[str, tuple[str, tuple[int, ...], int, TrainingConfig]] = {
+    "lenet-5, fp32, batch 256": ("lenet-5", (1, 28, 28), 45_000, LENET),
+    "wrn-28-2, bf16, batch 128": ("wrn-28-2", (3, 32, 32), 45_000, WIDE),
+    "wrn-28-2, fp32, batch 128": ("wrn-28-2", (3, 32, 32), 45_000, replace(WIDE, precision="32-true")),
+}
+
+
+def job(case: str, epochs: int, share: float = 1.0) -> Job:
+    """Random bytes of the shape of a data set, and random labels."""
+    network, shape, examples, config = CASES[case]
+    n = int(share * examples)
+    rng = np.random.default_rng(0)
+    said = Annotations.from_matrix(rng.integers(0, 10, (n, 1)), classes=10)
+    return Job(rng.integers(0, 256, (n, *shape), dtype=np.uint8), said, network, replace(config, epochs=epochs))
+
+
+def seconds(told: Job, method: str = "cross-entropy") -> tuple[float, int]:
+    """Of an epoch, the median of those after the second; and its steps."""
+    history = learn(get_method(method), told, Engine()).history
+    return statistics.median(row["seconds"] for row in history.rows[2:]), len(told.inputs) // told.config.batch_size
+
+
+def shared(told: Job, method: str, trainings: int) -> float:
+    """Milliseconds a model-step when so many trainings run at once."""
+    context = multiprocessing.get_context("spawn")
+    barrier, queue = context.Barrier(trainings), context.Queue()
+    workers = [context.Process(target=_share, args=(told, method, barrier, queue)) for _ in range(trainings)]
+    for worker in workers:
+        worker.start()
+    epochs: list[float] = [queue.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    steps = len(told.inputs) // told.config.batch_size
+    return 1000 * statistics.median(epochs) / steps / trainings
+
+
+def _share(told: Job, method: str, barrier: Any, queue: Any) -> None:
+    torch.set_num_threads(1)
+    met: list[int] = []
+
+    def meet(learner: Learner) -> Mapping[str, float]:
+        if not met:
+            met.append(barrier.wait())
+        return {}
+
+    history = learn(get_method(method), replace(told, evaluate=meet), Engine()).history
+    queue.put(statistics.median(row["seconds"] for row in history.rows[2:-2]))
+
+
+def profile(told: Job, method: str) -> None:
+    """Kernels of an eager step, by how long they take."""
+    kinds = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=kinds) as seen:
+        learn(get_method(method), told, Engine())
+    steps = told.config.epochs * (len(told.inputs) // told.config.batch_size)
+    kernels = [event for event in seen.key_averages() if str(event.device_type).endswith("CUDA")]
+    total = sum(event.self_device_time_total for event in kernels)
+    count = sum(event.count for event in kernels)
+    print(f"{method}: {count / steps:.1f} kernels and copies a step, {total / steps:.1f} µs of the device")
+    for event in sorted(kernels, key=lambda event: -event.self_device_time_total)[:60]:
+        print(f"  {event.count / steps:6.2f} x {event.self_device_time_total / event.count:7.2f} µs  {event.key[:110]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--cases", nargs="*", default=list(CASES))
+    parser.add_argument("--method", default="cross-entropy")
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--share", type=float, default=1.0, help="of the examples; less for a quick look")
+    parser.add_argument("--sharing", type=int, nargs="*", default=[], help="trainings at once, each in turn")
+    parser.add_argument("--compile", action="store_true", help="with torch.compile too")
+    parser.add_argument("--profile", action="store_true")
+    told = parser.parse_args()
+    lines: list[dict[str, Any]] = []
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+
+    def note(case: str, kind: str, ms: float, steps: int) -> None:
+        line = {"case": case, "method": told.method, "kind": kind, "ms_a_step": round(ms, 4), "steps": steps}
+        lines.append({**line, "epoch_s": round(ms * steps / 1000, 3), "device": device, "torch": torch.__version__})
+        print(
+            f"{case}, {told.method}, {kind}: {ms:.3f} ms a model-step, {ms * steps / 1000:.2f} s an epoch", flush=True
+        )
+
+    if told.profile:
+        for case in told.cases:
+            profile(job(case, 1, 0.1), told.method)
+    for case in told.cases:
+        kinds = {"eager": (False, False), "captured": (True, False)}
+        if told.compile:
+            kinds["captured and compiled"] = (True, True)
+        for kind, (capture, compiled) in kinds.items():
+            given = replace(job(case, told.epochs, told.share), capture=capture, compiled=compiled)
+            spent, steps = seconds(given, told.method)
+            note(case, kind, 1000 * spent / steps, steps)
+    if told.sharing:
+        daemon = shutil.which("nvidia-cuda-mps-control")
+        if daemon:
+            subprocess.run([daemon, "-d"], check=False)
+        case = told.cases[0]
+        for trainings in told.sharing:
+            given = replace(job(case, 3 * told.epochs, told.share), capture=True)
+            ms = shared(given, told.method, trainings)
+            note(case, f"captured, {trainings} at once", ms, len(given.inputs) // given.config.batch_size)
+        if daemon:
+            subprocess.run([daemon], input="quit\n", text=True, check=False)
+    if told.out:
+        told.out.parent.mkdir(parents=True, exist_ok=True)
+        with told.out.open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

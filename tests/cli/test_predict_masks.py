@@ -69,6 +69,18 @@ def test_all_that_the_run_knows_of_pictures(cli: Cli, cells: Path, flat: Path, t
     assert {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} == expected
 
 
+def test_heat_maps_of_uncertainty(cli: Cli, cells: Path, flat: Path, tmp_path: Path) -> None:
+    picture = cells / "images" / "p0.png"
+    assert cli("predict", flat, picture, "--out", tmp_path / "out", "--uncertainty")[0] == 0
+    maps = tmp_path / "out" / "uncertainty"
+    assert {path.name for path in maps.iterdir()} == {"p0_variance_0.png", "p0_variance_7.png", "p0_entropy.png"}
+    probs = TrueLabelSegmenter.load(flat).predict_proba(stored(picture)[None, None])[0]
+    variance, entropy = 4 * probs.prod(0), -(probs * np.log2(probs)).sum(0)
+    assert np.ptp(entropy) > 0.1, "some pixels are surer than others"
+    for kind, expected in {"variance_0": variance, "variance_7": variance, "entropy": entropy}.items():
+        assert np.allclose(stored(maps / f"p0_{kind}.png") / 255, expected, atol=0.003)
+
+
 def test_pictures_of_other_kinds_and_sizes(cli: Cli, cells: Path, flat: Path, tmp_path: Path) -> None:
     """Colour is turned to grey, a JPEG gets a PNG, and any size is answered."""
     grey = np.pad(stored(cells / "images" / "p0.png"), ((0, 5), (0, 3)), mode="edge")

@@ -67,6 +67,13 @@ def test_blocks_are_dropped_in_scan_order(mask: NDArray[Any]) -> None:
     np.testing.assert_array_equal(BlocksDropped(3, 7)(TrueMask(mask), generator()), expected)
 
 
+def test_a_fraction_of_a_block_is_drawn() -> None:
+    row = TrueMask(np.ones((1, 20), np.int16))
+    sizes = [int(BlocksDropped(2.5, 10)(row, generator(seed)).sum()) for seed in range(100)]
+    assert set(sizes) == {16, 14}
+    assert 30 <= sizes.count(16) <= 70
+
+
 def test_a_hundred_of_two_hundred_are_dropped() -> None:
     full = np.ones((10, 10, 10), np.int16)
     dropped = BlocksDropped()(TrueMask(full), generator())
@@ -87,7 +94,7 @@ def test_times_that_are_none_are_refused(make: Any) -> None:
 
 
 def test_blocks_that_are_none_are_refused() -> None:
-    with pytest.raises(ValueError, match="length must be a whole number of at least 0, got -1"):
+    with pytest.raises(ValueError, match="length must be a number of at least 0, got -1"):
         BlocksDropped(length=-1)
     with pytest.raises(ValueError, match="period must be a whole number of at least 1, got 0"):
         BlocksDropped(period=0)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from truelabel.corruption import (
     Blank,
+    BlocksDropped,
     EdgeAdded,
     EdgeRemoved,
     Fracture,
@@ -56,7 +57,10 @@ def test_digits_get_the_dice_wanted(make: Any, wanted: float, tolerance: float, 
     assert measured(reader, masks, 9) == pytest.approx(wanted, abs=tolerance + 0.03)
 
 
-@pytest.mark.parametrize(("make", "wanted"), [(EdgeAdded, 0.75), (EdgeRemoved, 0.5), (GreyDilation, 0.5)])
+@pytest.mark.parametrize(
+    ("make", "wanted"),
+    [(EdgeAdded, 0.75), (EdgeRemoved, 0.5), (GreyDilation, 0.5), (lambda n: BlocksDropped(n, 10), 0.72)],
+)
 def test_volumes_get_the_dice_wanted(make: Any, wanted: float) -> None:
     masks = balls()
     strength = strength_for_dice(make, masks, wanted, generator(), tolerance=0.01)

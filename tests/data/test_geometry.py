@@ -42,6 +42,17 @@ def test_is_checked_and_cannot_be_changed() -> None:
         kept.affine[0, 0] = 1
 
 
+def test_the_spacing_is_that_of_the_affine_unless_told() -> None:
+    np.testing.assert_allclose(Geometry((4, 6, 8), affine=TURNED).spacing, (1.5, 2, 3))
+    np.testing.assert_allclose(Geometry((4, 6), affine=TURNED).spacing, (1.5, 2))
+    assert Geometry((4, 6, 8), (1, 2, 3), TURNED).spacing == (1, 2, 3)
+    array: Any = np.array([0.5, 2.0])
+    np.testing.assert_array_equal(Geometry((4, 6), array).spacing, array)
+    confused: Any = TURNED
+    with pytest.raises(ValueError, match=r"spacing .* does not fit shape \(4, 6, 8\)"):
+        Geometry((4, 6, 8), confused)
+
+
 def test_the_same_grid_passes() -> None:
     rounded = TURNED.astype(np.float32).astype(float) + 1e-4
     volume().require_same(volume(affine=rounded), "a", "b")

@@ -10,7 +10,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from truelabel import Annotations
+from truelabel import Annotations, TrueLabelClassifier
 from truelabel.estimators.images import (
     check_images,
     differ,
@@ -20,6 +20,7 @@ from truelabel.estimators.images import (
     space_axes,
     standardized,
 )
+from truelabel.estimators.inputs import check_inputs
 
 NAN = float("nan")
 RNG = np.random.default_rng(0)
@@ -47,6 +48,23 @@ def test_images_are_bytes_or_floats(images: Any, kind: type[Any]) -> None:
     assert isinstance(checked, np.ndarray)
     assert checked.dtype == kind
     np.testing.assert_array_equal(checked, np.asarray(images if not isinstance(images, list) else IMAGES).astype(kind))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda images: check_images(images, standardize=True),
+        lambda images: check_inputs(TrueLabelClassifier(), images, reset=True),
+    ],
+    ids=["segmenter", "classifier"],
+)
+def test_bytes_that_torch_does_not_take_are_copied_and_others_not(check: Any) -> None:
+    plain = IMAGES.astype(np.uint8)
+    assert np.shares_memory(check(plain), plain)
+    still = plain.copy()
+    still.setflags(write=False)
+    for images in (still, plain[..., ::-1]):
+        np.testing.assert_array_equal(torch.from_numpy(check(images)).numpy(), images)
 
 
 def test_pictures_without_a_channel_get_one() -> None:

@@ -43,6 +43,15 @@ def predict(
             rich_help_panel=MASKS,
         ),
     ] = False,
+    uncertainty: Annotated[
+        bool,
+        typer.Option(
+            "--uncertainty",
+            help="Also write how unsure the answer is, from 0 to 1: the variance of each class, over 1/4, and the "
+            "entropy, over the most that it can be.",
+            rich_help_panel=MASKS,
+        ),
+    ] = False,
     device: Annotated[
         str | None, typer.Option(help="auto (by default), cpu, cuda or mps.", rich_help_panel=MASKS)
     ] = None,
@@ -60,7 +69,7 @@ def predict(
     from truelabel.estimators.storage import stored_kind
 
     sources.require_existing(run, data)
-    wanted = {"probabilities": probabilities, "readers": readers, "errors": errors}
+    wanted = {"probabilities": probabilities, "readers": readers, "errors": errors, "uncertainty": uncertainty}
     if stored_kind(run) == "TrueLabelSegmenter":
         from truelabel.cli.predict_masks import predict_masks
 

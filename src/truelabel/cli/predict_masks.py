@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from truelabel.training import Engine
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PROBABILITIES, READERS, ERRORS = "probabilities", "readers", "errors"
+PROBABILITIES, READERS, ERRORS, UNCERTAINTY = "probabilities", "readers", "errors", "uncertainty"
 """Folders of what may be written besides."""
 
 
@@ -32,7 +33,7 @@ def predict_masks(run: Path, data: Path, out: Path, device: Any, wanted: set[str
         data: folder of pictures, or one.
         out: folder to write to.
         device: where to compute.
-        wanted: of :data:`PROBABILITIES`, :data:`READERS` and :data:`ERRORS`.
+        wanted: of :data:`PROBABILITIES`, :data:`READERS`, :data:`ERRORS` and :data:`UNCERTAINTY`.
     """
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out} is a file, but {run} segments: name a folder for the masks")
@@ -88,6 +89,8 @@ class Answers:
                 self._mask(self.out / READERS / reader / f"{picture.name}{end}", _back(own, geometry), geometry)
         if ERRORS in self.wanted:
             self._errors(picture.name, images, geometry, end)
+        if UNCERTAINTY in self.wanted:
+            self._uncertainty(picture.name, images, geometry, end)
 
     def _mask(self, path: Path, probs: NDArray[Any], geometry: Geometry) -> None:
         save_mask(path, probs.argmax(0), self.values, geometry, ())
@@ -99,6 +102,15 @@ class Answers:
         for kind, values in kinds.items():
             for reader, own in zip(self.readers, values[0], strict=True):
                 save_map(self.out / ERRORS / reader / f"{name}_{kind}{end}", _back(own, geometry), geometry)
+
+    def _uncertainty(self, name: str, images: NDArray[Any], geometry: Geometry, end: str) -> None:
+        """Heat maps, as shares of the most that there can be: a variance of 1/4, the entropy of classes all alike."""
+        maps = self.segmenter.uncertainty(images)
+        folder, classes = self.out / UNCERTAINTY, len(self.values)
+        kinds = {f"variance_{value}": 4 * own for value, own in zip(self.values, maps.variance[0], strict=True)}
+        kinds["entropy"] = maps.entropy[0] / math.log(max(classes, 2))
+        for kind, own in kinds.items():
+            save_map(folder / f"{name}_{kind}{end}", _back(own, geometry), geometry)
 
 
 def _values(segmenter: TrueLabelSegmenter, reading: ImageReading) -> tuple[int, ...]:

@@ -74,7 +74,7 @@ class BlocksDropped:
     """Misses blocks: of the foreground voxels in scan order (last axis fastest), the first ``length`` of ``period``.
 
     Args:
-        length: voxels that are missed.
+        length: voxels that are missed; a fraction is drawn for each mask, so that 1.5 is one or two.
         period: voxels from the start of a block to that of the next.
 
     Example:
@@ -82,17 +82,17 @@ class BlocksDropped:
         [[0, 0, 1], [1, 0, 1]]
     """
 
-    length: int = 100
+    length: float = 100
     period: int = 200
 
     def __post_init__(self) -> None:
-        check_whole("length", self.length, 0)
+        check_amount("length", self.length)
         check_whole("period", self.period)
 
     def __call__(self, truth: TrueMask, generator: torch.Generator) -> Mask:
-        mask = truth.mask.copy()
+        mask, length = truth.mask.copy(), whole_number(self.length, generator)
         foreground = np.flatnonzero(mask)
-        mask.reshape(-1)[foreground[np.arange(len(foreground)) % self.period < self.length]] = 0
+        mask.reshape(-1)[foreground[np.arange(len(foreground)) % self.period < length]] = 0
         return mask
 
 

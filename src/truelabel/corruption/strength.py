@@ -31,8 +31,9 @@ def strength_for_dice(
 
     K - 1 is the largest class of ``masks``; a class that neither has counts as 1 (as in ``truelabel.metrics.dice``).
     Every strength is tried with the same draws. The Dice must not rise with the strength, as it does not for
-    :class:`Thickening`, :class:`Thinning`, :class:`Fracture`, :class:`EdgeAdded` and :class:`EdgeRemoved`, nor for
-    :class:`GreyDilation` and :class:`GreyErosion` of two classes.
+    :class:`Thickening`, :class:`Thinning`, :class:`Fracture`, :class:`EdgeAdded`, :class:`EdgeRemoved` and, with
+    ``most`` up to its period, :class:`BlocksDropped`, nor for :class:`GreyDilation` and :class:`GreyErosion` of two
+    classes.
 
     Args:
         make_reader: ``strength -> reader``, such as the class itself; at strength 0 it should draw the truth.

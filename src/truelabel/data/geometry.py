@@ -21,7 +21,8 @@ class Geometry:
 
     Attributes:
         shape: ``(*space)``, pixels along each axis, in the order of the array.
-        spacing: the distance of neighbours along each axis, in millimetres for NIfTI; 1 where no file says it.
+        spacing: the distance of neighbours along each axis, in millimetres for NIfTI; by default that of the affine,
+            and 1 without one.
         affine: ``(4, 4)``, from the position in the array to millimetres in the scanner; None for pictures.
 
     Raises:
@@ -30,6 +31,8 @@ class Geometry:
     Example:
         >>> Geometry((64, 48)).spacing
         (1.0, 1.0)
+        >>> Geometry((64, 48, 9), affine=np.diag([0.5, 0.5, 3, 1])).spacing
+        (0.5, 0.5, 3.0)
     """
 
     shape: tuple[int, ...]
@@ -37,17 +40,22 @@ class Geometry:
     affine: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        spacing = self.spacing or (1.0,) * len(self.shape)
-        if len(spacing) != len(self.shape) or not all(0 < step < np.inf for step in spacing):
-            raise ValueError(f"spacing {spacing} does not fit shape {self.shape}: pass one positive number an axis")
-        object.__setattr__(self, "spacing", tuple(float(step) for step in spacing))
-        if self.affine is None:
-            return
-        affine = np.array(self.affine, np.float64)
-        if affine.shape != (4, 4) or not np.isfinite(affine).all():
-            raise ValueError(f"affine is not (4, 4) finite numbers but {affine.tolist()}: mend the file's header")
-        affine.setflags(write=False)
-        object.__setattr__(self, "affine", affine)
+        axes = len(self.shape)
+        spacing = np.ones(axes)
+        if self.affine is not None:
+            affine = np.array(self.affine, np.float64)
+            if affine.shape != (4, 4) or not np.isfinite(affine).all():
+                raise ValueError(f"affine is not (4, 4) finite numbers but {affine.tolist()}: mend the file's header")
+            affine.setflags(write=False)
+            object.__setattr__(self, "affine", affine)
+            spacing = np.linalg.norm(affine[:3, :axes], axis=0)
+        if len(self.spacing):
+            spacing = np.asarray(self.spacing, np.float64)
+        if spacing.shape != (axes,) or not ((spacing > 0) & (spacing < np.inf)).all():
+            raise ValueError(
+                f"spacing {tuple(spacing.tolist())} does not fit shape {self.shape}: pass one positive number an axis"
+            )
+        object.__setattr__(self, "spacing", tuple(spacing.tolist()))
 
     def require_same(self, other: Geometry, file: Any, other_file: Any, *, tolerance: float = 0.01) -> None:
         """Raise a one-line ValueError unless both grids have one shape and put every pixel in one place.

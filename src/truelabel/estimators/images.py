@@ -34,7 +34,7 @@ def check_images(images: Any, *, standardize: bool, dims: int = 2) -> NDArray[An
     if not len(values):
         raise ValueError("images has no image in it")
     if values.dtype == np.uint8:
-        return values
+        return np.require(values, requirements=["C", "W"])  # torch refuses mirrored, warns of read-only
     with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is told of
         values = values.astype(np.float32)
     if not np.isfinite(values).all():

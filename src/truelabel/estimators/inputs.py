@@ -51,7 +51,8 @@ def _table(estimator: Any, X: Any, reset: bool) -> NDArray[Any]:
 
 def _images(X: Any) -> NDArray[Any]:
     values = np.asarray(X)
-    values = values if values.dtype == np.uint8 else values.astype(np.float32)
+    # Torch takes neither mirrored nor read-only arrays as they are.
+    values = np.require(values, requirements=["C", "W"]) if values.dtype == np.uint8 else values.astype(np.float32)
     if not len(values):
         raise ValueError("X has no examples")
     if values.dtype != np.uint8 and not np.isfinite(values).all():

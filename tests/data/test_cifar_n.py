@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from truelabel.data import Dataset, MissingDataError, cifar10, cifar10n
+from truelabel.data import Dataset, MissingDataError, cifar10, cifar10n, cifar100n
 
 COLUMNS = {
     "clean": "clean_label",
@@ -104,6 +104,43 @@ def test_unknown_column_and_missing_file(tmp_path: Path) -> None:
     (tmp_path / "CIFAR-10_human.pt").write_bytes(b"no")
     with pytest.raises(ValueError, match="cannot be read as plain arrays"):
         cifar10n("clean", tmp_path)
+
+
+def test_fewer_images_have_fewer_labels(tmp_path: Path) -> None:
+    few = {name: column[:20].astype(np.uint8) for name, column in LABELS.items()}
+    write_arrays(tmp_path, **few)
+    np.testing.assert_array_equal(cifar10n("worst", tmp_path, images=images(LABELS["clean"][:20])), few["worst"])
+    with pytest.raises(ValueError, match=r"uint8 of shape \(20,\), not \(50000,\) integers"):
+        cifar10n("worst", tmp_path)
+    write_arrays(tmp_path, **few | {"worst": few["worst"][:19]})
+    with pytest.raises(ValueError, match=r"shape \(19,\), not \(20,\) integers"):
+        cifar10n("worst", tmp_path, images=images(LABELS["clean"][:20]))
+    write_arrays(tmp_path, clean=np.zeros(0, np.uint8))
+    with pytest.raises(ValueError, match=r"shape \(0,\), not"):
+        cifar10n("worst", tmp_path, images=images(LABELS["clean"][:0]))
+
+
+def test_a_hundred_classes(tmp_path: Path) -> None:
+    clean, noisy = np.random.default_rng(1).integers(0, 100, (2, 50_000))
+    fine = Dataset(np.zeros((50_000, 1), np.float32), clean, tuple(range(100)), "cifar100")
+    np.savez(tmp_path / "cifar-100n.npz", clean=clean, noisy=noisy)
+    np.testing.assert_array_equal(cifar100n("noisy", tmp_path, images=fine), noisy)
+    (tmp_path / "cifar-100n.npz").unlink()
+    torch.save({"clean_label": clean, "noisy_label": noisy}, tmp_path / "CIFAR-100_human.pt")
+    np.testing.assert_array_equal(cifar100n("noisy", tmp_path), noisy)
+    np.testing.assert_array_equal(cifar100n("clean", tmp_path), clean)
+    with pytest.raises(ValueError, match=r"another label .*; pass cifar100\('train'\)"):
+        cifar100n("noisy", tmp_path, images=fine.take(np.arange(50_000)[::-1]))
+    torch.save({"clean_label": clean, "noisy_label": noisy + 1}, tmp_path / "CIFAR-100_human.pt")
+    with pytest.raises(ValueError, match="outside 0..99"):
+        cifar100n("noisy", tmp_path)
+
+
+def test_a_hundred_classes_that_are_missing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="which 'worst' is unknown: pass one of clean, noisy"):
+        cifar100n("worst", tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(MissingDataError, match=r"expected cifar-100n.npz or CIFAR-100_human.pt; download"):
+        cifar100n("noisy", tmp_path)
 
 
 def test_real_noise_rates(real_data: Path) -> None:

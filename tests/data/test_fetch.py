@@ -209,7 +209,7 @@ def test_every_source_is_named_after_its_reader() -> None:
     for name in SOURCES:
         assert callable(getattr(truelabel.data, name))
     checksums = [source.checksum for sources in SOURCES.values() for source in sources]
-    assert len(set(checksums)) == len(checksums) == 10
+    assert len(set(checksums)) == len(checksums) == 12
 
 
 @pytest.mark.parametrize(
@@ -233,5 +233,5 @@ def test_a_wrong_source_is_refused(changes: dict[str, str]) -> None:
 
 
 def test_unknown_names_list_the_choices(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="name 'svhn' is unknown: choose from mnist"):
-        fetch("svhn", tmp_path)
+    with pytest.raises(ValueError, match="name 'imagenet' is unknown: choose from mnist"):
+        fetch("imagenet", tmp_path)

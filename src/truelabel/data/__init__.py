@@ -6,7 +6,7 @@ torch wait for what uses them.
 
 from truelabel.data.arrays import load_array
 from truelabel.data.cifar import cifar10, cifar100
-from truelabel.data.cifar_n import cifar10n
+from truelabel.data.cifar_n import cifar10n, cifar100n
 from truelabel.data.dataset import Dataset
 from truelabel.data.fetch import FetchError, fetch
 from truelabel.data.folder import image_folder, list_images
@@ -23,6 +23,7 @@ from truelabel.data.root import MissingDataError, data_root
 from truelabel.data.scene_sets import cityscapes, pascal_voc
 from truelabel.data.shapes import discs, spheres
 from truelabel.data.sources import SOURCES, Source
+from truelabel.data.svhn import svhn
 from truelabel.data.table import Features, feature_table
 from truelabel.data.toy import digits, two_circles, two_moons
 
@@ -40,6 +41,7 @@ __all__ = [
     "cifar10",
     "cifar10n",
     "cifar100",
+    "cifar100n",
     "cityscapes",
     "data_root",
     "digits",
@@ -63,6 +65,7 @@ __all__ = [
     "resample",
     "resize",
     "spheres",
+    "svhn",
     "two_circles",
     "two_moons",
     "write_mask",

@@ -56,7 +56,7 @@ def fetch(
     Example:
         >>> fetch("imagenet")
         Traceback (most recent call last):
-        ValueError: name 'imagenet' is unknown: choose from mnist, fashion_mnist, cifar10, cifar100
+        ValueError: name 'imagenet' is unknown: choose from mnist, fashion_mnist, cifar10, cifar100, svhn
     """
     if name not in sources:
         raise ValueError(f"name {name!r} is unknown: choose from {', '.join(sources)}")

@@ -83,5 +83,12 @@ SOURCES: dict[str, tuple[Source, ...]] = {
             168_513_733,
         ),
     ),
+    "svhn": tuple(
+        Source(f"svhn/{file}", (f"http://ufldl.stanford.edu/housenumbers/{file}",), f"md5:{md5}")
+        for file, md5 in (
+            ("train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373"),
+            ("test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3"),
+        )
+    ),
 }
 """What :func:`truelabel.data.fetch` can download, by the name of the function that reads it."""

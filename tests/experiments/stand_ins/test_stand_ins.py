@@ -1,0 +1,37 @@
+"""The catalogue of stand-ins: each is quick, small, the same again, and another with another seed."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+
+import pytest
+
+from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
+
+
+def digest(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_quick_small_and_repeatable(name: str, tmp_path: Path) -> None:
+    write_stand_in(name, tmp_path / "warm")  # so that imports do not count
+    began = time.perf_counter()
+    write_stand_in(name, tmp_path / "once")
+    assert time.perf_counter() - began < 2  # a small part of it unless the machine is busy
+    if name != "svhn":  # its files hold the time of writing
+        assert digest(tmp_path / "once") == digest(tmp_path / "warm")
+    write_stand_in(name, tmp_path / "other", seed=1)
+    assert digest(tmp_path / "other") != digest(tmp_path / "once")
+    assert sum(path.stat().st_size for path in (tmp_path / "once").rglob("*")) < 20_000_000
+
+
+def test_what_is_unknown_or_too_small_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="stand-in 'imagenet' is unknown: choose from mnist, fashion-mnist"):
+        write_stand_in("imagenet", tmp_path)
+    with pytest.raises(ValueError, match="examples must be a whole number of at least 10, got 3"):
+        write_stand_in("mnist", tmp_path, examples=3)
+    assert list(tmp_path.iterdir()) == []

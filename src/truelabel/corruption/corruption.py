@@ -31,7 +31,7 @@ class Corruption(Protocol):
 
     confusion: Tensor
 
-    def __call__(self, labels: Tensor, inputs: Tensor | None, generator: torch.Generator) -> Annotations: ...
+    def __call__(self, labels: Tensor, inputs: Tensor | None, generator: torch.Generator, /) -> Annotations: ...
 
 
 class ConfusedAnnotators:

@@ -13,7 +13,7 @@ from truelabel.networks.cnn import CollierCNN, TannoCNN
 from truelabel.networks.lenet import LeNet5
 from truelabel.networks.mlp import MLP
 from truelabel.networks.network import Network, adapt
-from truelabel.networks.resnet import ResNet
+from truelabel.networks.resnet import ResNet, Stem
 from truelabel.networks.unet import UNet
 from truelabel.networks.wide_resnet import WideResNet
 
@@ -95,9 +95,9 @@ def _collier(shape: Shape) -> Network:
     return CollierCNN(channels)
 
 
-def _resnet(shape: Shape, name: str, depth: int) -> Network:
+def _resnet(shape: Shape, name: str, depth: int, stem: Stem = "cifar") -> Network:
     channels, _, _ = _image(shape, name)
-    return ResNet(depth, channels)
+    return ResNet(depth, channels, stem)
 
 
 def _wide_resnet(shape: Shape, name: str, depth: int, width: int) -> Network:
@@ -141,10 +141,14 @@ NETWORKS: dict[str, Callable[[Shape], Network]] = {
     "resnet-18": lambda shape: _resnet(shape, "resnet-18", depth=18),
     "resnet-34": lambda shape: _resnet(shape, "resnet-34", depth=34),
     "resnet-50": lambda shape: _resnet(shape, "resnet-50", depth=50),
+    "resnet-18-imagenet": lambda shape: _resnet(shape, "resnet-18-imagenet", depth=18, stem="imagenet"),
+    "resnet-34-imagenet": lambda shape: _resnet(shape, "resnet-34-imagenet", depth=34, stem="imagenet"),
+    "resnet-50-imagenet": lambda shape: _resnet(shape, "resnet-50-imagenet", depth=50, stem="imagenet"),
     "wrn-28-2": lambda shape: _wide_resnet(shape, "wrn-28-2", depth=28, width=2),
     "unet": _unet,
 }
 """From name to a function that builds the network for the shape of one example. "auto" is an MLP for flat
-features, LeNet-5 for images with one channel up to 32 x 32, and ResNet-18 for all other images."""
+features, LeNet-5 for images with one channel up to 32 x 32, and ResNet-18 for all other images. Those that end with
+"-imagenet" start with the 7 x 7 stride-2 stem that halves an image twice (Yao 2021 has it on small images too)."""
 
 _SIZED: dict[str, Callable[[Shape, int], Network]] = {"mlp": _mlp, "tanno-cnn": _tanno, "unet": _unet}

@@ -7,6 +7,7 @@ from truelabel.training.engine import Engine
 from truelabel.training.files import RunFolderError
 from truelabel.training.fit import Fitted, Logging, Split, fit
 from truelabel.training.history import History
+from truelabel.training.pace import Pace, Stopped
 from truelabel.training.run import Blueprint, Job, NetworkLike, Run, clean_probs, in_chunks, mean_matrices
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "Job",
     "Logging",
     "NetworkLike",
+    "Pace",
     "Run",
     "RunFolderError",
     "Split",
+    "Stopped",
     "TrainingConfig",
     "TrainingSet",
     "as_float",

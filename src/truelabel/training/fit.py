@@ -25,6 +25,7 @@ from truelabel.training.files import read_json, read_tensors, write_json, write_
 from truelabel.training.history import History
 from truelabel.training.logs import Listener, csv_log, progress_bar, tensorboard_log
 from truelabel.training.optimizers import build_optimizer, learning_rate_factor, set_learning_rate
+from truelabel.training.pace import Pace, Stopped
 from truelabel.training.processes import gather
 from truelabel.training.scoring import noisy_scores
 from truelabel.training.seeds import generator_of, seeded
@@ -80,12 +81,13 @@ def fit(
     logging: Logging | None = None,
     capture: bool = False,
     compiled: bool = False,
+    pace: Pace | None = None,
 ) -> Fitted:
     """Train peers together on the labels that people gave.
 
     Every step minimises, summed over peers, the mean of weight times loss plus the penalty, with one backward pass.
-    With a ``folder`` the state is kept there after every epoch: a training that was killed goes on from there and ends
-    with the same bits on a CPU, and one that had finished is loaded instead of repeated.
+    With a ``folder`` the state is kept there after every epoch, or as ``pace`` says: a training that was killed goes on
+    from there and ends with the same bits on a CPU, and one that had finished is loaded instead of repeated.
 
     Args:
         peers: M learners, trained in place.
@@ -103,6 +105,7 @@ def fit(
         capture: on one GPU, record the step as a CUDA graph. Network and transforms must have static shapes and no
             branch on the values of tensors; if it cannot be recorded, a warning says so and the step runs eagerly.
         compiled: let torch.compile fuse the forward and backward passes of the learners, which takes a minute first.
+        pace: how often the state is kept in the folder, and whether to go on.
 
     Returns:
         The peers with the weights of the best epoch on the held-out labels, or of the last, as ``config.select`` says.
@@ -111,6 +114,7 @@ def fit(
         return _reload(peers, folder, fabric)
     selector = selector or KeepAll()
     logging = logging or Logging()
+    pace = pace or Pace()
     rank = fabric.global_rank
     with seeded(seed, stage, "step", rank, fabric.device), ExitStack() as stack:
         layout = _memory_format(fabric, config, data)
@@ -154,6 +158,7 @@ def fit(
                 stepper.step()
             total.add_(loss.total.detach())
 
+        saved = time.monotonic()
         take_step = CapturedStep(train_on, clear) if capture and _can_capture(fabric) else None
         while len(history.rows) < config.epochs and not _patience_over(history, config):
             epoch, began = len(history.rows), time.perf_counter()
@@ -175,9 +180,15 @@ def fit(
             row["seconds"] = time.perf_counter() - began
             if history.add(row):
                 memory.keep_best(fabric)
-            _save(state, fabric, folder)
+            over = len(history.rows) == config.epochs or _patience_over(history, config)
+            stopping = not over and fabric.broadcast(pace.over)
+            if over or stopping or time.monotonic() - saved >= pace.save_every:
+                _save(state, fabric, folder)
+                saved = time.monotonic()
             for listen in listeners:
                 listen(history)
+            if stopping:
+                raise Stopped(f"stopped after epoch {epoch} of {config.epochs}")
     best = config.select == "best" and history.best_epoch is not None
     if best:
         memory.restore_best()

@@ -22,6 +22,7 @@ from truelabel.training.config import TrainingConfig
 from truelabel.training.data import TrainingSet, as_float
 from truelabel.training.files import read_tensors, write_tensors
 from truelabel.training.fit import Evaluate, Fitted, Logging, Split, fit
+from truelabel.training.pace import Pace
 from truelabel.training.seeds import generator_of, seeded
 from truelabel.training.windows import pieces, stitched
 from truelabel.transforms import RandomPatch, Transform, augmentations
@@ -47,6 +48,7 @@ class Job:
         logging: progress bar and TensorBoard.
         capture: on one GPU, record the training step as a CUDA graph.
         compiled: fuse forward and backward passes with torch.compile.
+        pace: how often it saves itself, and whether to go on.
     """
 
     inputs: NDArray[Any]
@@ -59,6 +61,7 @@ class Job:
     logging: Logging = field(default_factory=Logging)
     capture: bool = False
     compiled: bool = False
+    pace: Pace = field(default_factory=Pace)
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,7 @@ class Run:
             logging=self.job.logging,
             capture=self.job.capture,
             compiled=self.job.compiled,
+            pace=self.job.pace,
         )
 
     def once(self, name: str, compute: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:

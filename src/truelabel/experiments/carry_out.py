@@ -1,0 +1,110 @@
+"""One run of an experiment, from its setting to its record."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from truelabel import __version__
+from truelabel.experiments.calculation import Calculation
+from truelabel.experiments.calculations import calculate
+from truelabel.experiments.measures import Outcome, measure_all
+from truelabel.experiments.scene import Scene
+from truelabel.experiments.setting import Setting
+from truelabel.learners import Learner
+from truelabel.methods import get_method, learn
+from truelabel.training import Engine, Job, Pace
+
+Record = dict[str, Any]
+"""One line of a file of results."""
+
+
+def carry_out(
+    setting: Setting | Calculation,
+    seed: int,
+    *,
+    engine: Engine | None = None,
+    root: Path | None = None,
+    folder: Path | None = None,
+    pace: Pace | None = None,
+) -> Record:
+    """Train and measure, or calculate.
+
+    Args:
+        setting: what is run.
+        seed: of noise, start and order.
+        engine: device.
+        root: where the data lies; the data root by default.
+        folder: for checkpoints, so that a run that was stopped goes on; None keeps nothing.
+        pace: when it saves and stops.
+
+    Returns:
+        ``id``, ``setting``, ``seed``; ``scores`` and ``curves`` by name; ``valid``, accuracy and loss on the noisy
+        validation part at the epoch that was kept; and where and how long it ran.
+    """
+    engine = engine or Engine()
+    began = time.perf_counter()
+    if isinstance(setting, Calculation):
+        found = {"scores": dict(calculate(setting.calculation, seed, **dict(setting.options)))}
+    else:
+        found = _trained(setting, seed, engine, root, folder, pace or Pace())
+    return {
+        "id": setting.identity(seed),
+        "setting": setting.to_json(),
+        "seed": seed,
+        **found,
+        "seconds": round(time.perf_counter() - began, 2),
+        "torch": torch.__version__,
+        "truelabel": __version__,
+        "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _trained(setting: Setting, seed: int, engine: Engine, root: Path | None, folder: Path | None, pace: Pace) -> Record:
+    device = engine.fabric(setting.training.precision).device
+    scene = Scene.of(setting, seed, root, device)
+    # What is averaged over the last epochs has to be measured in them.
+    watched = (*setting.curves, *(setting.measures if setting.average > 1 else ()))
+
+    def evaluate(learner: Learner) -> Mapping[str, float]:
+        return {f"test.{name}": value for name, value in measure_all(watched, Outcome(scene, learner)).items()}
+
+    job = Job(
+        scene.train.inputs,
+        scene.said,
+        setting.network,
+        setting.training,
+        seed,
+        folder,
+        evaluate=evaluate if watched else None,
+        capture=device.type == "cuda",
+        pace=pace,
+    )
+    method = get_method(setting.method).with_options(**scene.resolved(setting.options))
+    learned = learn(method, job, engine)
+    rows = learned.history.rows
+    tested = [name for name in rows[-1] if name.startswith("test.")]
+    curves = {name.removeprefix("test."): [round(row[name], 6) for row in rows] for name in tested}
+    if setting.average > 1:
+        last = {name: values[-setting.average :] for name, values in curves.items()}
+        scores: dict[str, Any] = {name: sum(values) / len(values) for name, values in last.items()}
+    else:
+        scores = measure_all(setting.measures, Outcome(scene, learned.learner, learned))
+    kept = rows[_kept_epoch(setting, learned.history.best_epoch)]
+    return {
+        "scores": scores,
+        "curves": curves,
+        "valid": {name.removeprefix("valid_"): kept[name] for name in kept if name.startswith("valid_")},
+        "epochs": len(rows),
+        "notes": dict(learned.notes),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+    }
+
+
+def _kept_epoch(setting: Setting, best: int | None) -> int:
+    return best if setting.training.select == "best" and best is not None else -1

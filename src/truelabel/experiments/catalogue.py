@@ -1,0 +1,30 @@
+"""All papers by name: an explicit dict."""
+
+from __future__ import annotations
+
+from truelabel.experiments import englesson2023
+from truelabel.experiments.table import Paper, Table
+
+PAPERS: dict[str, Paper] = {
+    "englesson2023": englesson2023.PAPER,
+}
+
+
+def find_tables(name: str) -> tuple[Paper, tuple[Table, ...]]:
+    """A paper and its tables, all of them or one: ``"englesson2023"`` or ``"englesson2023/table-1"``.
+
+    Example:
+        >>> paper, tables = find_tables("englesson2023/table-1")
+        >>> tables[0].title
+        'synthetic noise on MNIST, CIFAR-10 and CIFAR-100'
+    """
+    paper, slash, table = name.partition("/")
+    if paper not in PAPERS:
+        raise ValueError(f"there is no paper {paper!r}: choose from {', '.join(PAPERS)}")
+    tables = PAPERS[paper].tables
+    if not slash:
+        return PAPERS[paper], tables
+    named = {known.name: known for known in tables}
+    if table not in named:
+        raise ValueError(f"{paper} has no {table!r}: choose from {', '.join(named)}")
+    return PAPERS[paper], (named[table],)

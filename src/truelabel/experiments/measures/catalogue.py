@@ -1,0 +1,26 @@
+"""All measures by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from truelabel.experiments.measures.accuracy import accuracy, training_accuracy
+from truelabel.experiments.measures.measure import Measure, Outcome
+from truelabel.experiments.measures.residuals import residuals
+
+MEASURES: dict[str, Measure] = {
+    "accuracy": accuracy,
+    "residuals": residuals,
+    "training-accuracy": training_accuracy,
+}
+
+
+def measure_all(names: Sequence[str], outcome: Outcome) -> dict[str, Any]:
+    """The scores of several measures together."""
+    scores: dict[str, Any] = {}
+    for name in names:
+        if name not in MEASURES:
+            raise ValueError(f"there is no measure {name!r}: choose from {', '.join(MEASURES)}")
+        scores |= MEASURES[name](outcome)
+    return scores

@@ -1,0 +1,123 @@
+"""How labels of an experiment go wrong, by name: an explicit dict from name to corruption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from truelabel.corruption import (
+    CIFAR10_MAP,
+    CIFAR100_MAP,
+    MNIST_MAP,
+    ConfusedAnnotators,
+    Corruption,
+    InstanceDependent,
+    asymmetric,
+    cifar10_annotators,
+    class_dependent,
+    digit_readers,
+    hammer_spammers,
+    lesion_readers,
+    pairwise_flippers,
+    perturbed_skills,
+    symmetric,
+    tumour_readers,
+)
+
+MAPS = {"mnist": MNIST_MAP, "cifar10": CIFAR10_MAP, "cifar100": CIFAR100_MAP}
+"""Which class is taken for which under asymmetric noise."""
+
+Labels = int | None
+"""Annotators who label an example; all if None."""
+
+
+def _none(classes: int, generator: torch.Generator) -> Corruption:
+    return ConfusedAnnotators(torch.eye(classes))
+
+
+def _symmetric(classes: int, generator: torch.Generator, *, rate: float) -> Corruption:
+    return ConfusedAnnotators(symmetric(classes, rate))
+
+
+def _asymmetric(classes: int, generator: torch.Generator, *, rate: float, which: str) -> Corruption:
+    # Stand-ins may have fewer classes than the data that they stand for.
+    pairs = {true: said for true, said in dict(MAPS[which]).items() if max(true, said) < classes}
+    return ConfusedAnnotators(asymmetric(classes, rate, pairs))
+
+
+def _by_class(classes: int, generator: torch.Generator, *, rates: Sequence[float]) -> Corruption:
+    return ConfusedAnnotators(class_dependent(rates))
+
+
+def _by_instance(classes: int, generator: torch.Generator, *, rate: float) -> Corruption:
+    return InstanceDependent(rate, classes)
+
+
+def _flippers(
+    classes: int,
+    generator: torch.Generator,
+    *,
+    skill: float,
+    annotators: int = 5,
+    labels: Labels = None,
+    dominant: bool | None = None,
+) -> Corruption:
+    skills = perturbed_skills(skill, annotators, generator)
+    return ConfusedAnnotators(pairwise_flippers(classes, skills, generator, dominant=dominant), labels)
+
+
+def _hammer_spammers(
+    classes: int, generator: torch.Generator, *, skill: float, annotators: int = 5, labels: Labels = None
+) -> Corruption:
+    return ConfusedAnnotators(hammer_spammers(classes, perturbed_skills(skill, annotators, generator)), labels)
+
+
+def _four(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:
+    return ConfusedAnnotators(cifar10_annotators(), labels)
+
+
+def _digit_readers(classes: int, generator: torch.Generator, *, labels: Labels = None, **amounts: float) -> Corruption:
+    return digit_readers(labels_per_example=labels, **amounts)
+
+
+def _lesion_readers(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:
+    return lesion_readers(labels_per_example=labels)
+
+
+def _tumour_readers(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:
+    return tumour_readers(labels_per_example=labels)
+
+
+NOISES: dict[str, Callable[..., Corruption]] = {
+    "none": _none,
+    "symmetric": _symmetric,
+    "asymmetric": _asymmetric,
+    "by-class": _by_class,
+    "by-instance": _by_instance,
+    "flippers": _flippers,
+    "hammer-spammers": _hammer_spammers,
+    "cifar10-annotators": _four,
+    "digit-readers": _digit_readers,
+    "lesion-readers": _lesion_readers,
+    "tumour-readers": _tumour_readers,
+}
+
+
+def make_noise(name: str, classes: int, generator: torch.Generator, **options: Any) -> Corruption:
+    """The corruption of that name.
+
+    Args:
+        name: in :data:`NOISES`.
+        classes: K.
+        generator: for skills and targets that are drawn.
+        options: such as the rate.
+
+    Example:
+        >>> make_noise("symmetric", 10, torch.Generator(), rate=0.4).confusion[0, 0, :2]
+        tensor([0.6400, 0.0400], dtype=torch.float64)
+    """
+    if name not in NOISES:
+        raise ValueError(f"there is no noise {name!r}: choose from given, {', '.join(NOISES)}")
+    return NOISES[name](classes, generator, **options)

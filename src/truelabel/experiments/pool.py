@@ -1,0 +1,179 @@
+"""Who does the runs: this process, several of this machine, or a cluster of Ray."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol, cast
+
+from truelabel.checks import check_whole
+from truelabel.experiments.plan import Planned
+from truelabel.experiments.records import Records
+from truelabel.experiments.work import Ended, Site, failure, work
+
+
+class Pool(Protocol):
+    """Does runs and tells of each as it ends, in any order; what is not begun at ``end`` is left."""
+
+    @property
+    def workers(self) -> int:
+        """How many at once."""
+
+    def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]: ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """One run after another, in this process."""
+
+    workers: int = 1
+
+    def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
+        """See :class:`Pool`."""
+        for run in planned:
+            if _over(end):
+                return
+            yield run, work(run, site, _left(end))
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Several runs at once, each worker a process of its own: if one dies, its run has failed and the rest goes on.
+
+    On one GPU they share it best under NVIDIA's MPS daemon, which is started if it is there and not running.
+
+    Args:
+        workers: how many at once.
+    """
+
+    workers: int
+
+    def __post_init__(self) -> None:
+        check_whole("workers", self.workers)
+
+    def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
+        """See :class:`Pool`."""
+        site = replace(site, threads=1)
+        waiting = list(reversed(planned))
+        busy: dict[Connection, tuple[Any, Planned]] = {}
+        idle: list[tuple[Connection, Any]] = []
+        try:
+            with _shared_gpu(site):
+                while busy or (waiting and not _over(end)):
+                    while waiting and len(busy) < self.workers and not _over(end):
+                        line, process = idle.pop() if idle else _start()
+                        run = waiting.pop()
+                        busy[line] = process, run
+                        line.send((run, site, _left(end)))
+                    for line in cast(list[Connection], wait(list(busy))):
+                        process, run = busy.pop(line)
+                        try:
+                            ended: Ended = line.recv()
+                            idle.append((line, process))
+                        except EOFError:
+                            process.join()
+                            ended = _died(run, site, process.exitcode)
+                        yield run, ended
+        finally:
+            for line, process in [*idle, *((line, process) for line, (process, _) in busy.items())]:
+                line.close()
+                process.terminate()
+                process.join()
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Runs as tasks of a Ray cluster, the one that is running or a new one on this machine.
+
+    Checkpoints and data are where the workers find them; records come back to this process, which writes them.
+
+    Args:
+        workers: runs at once at most.
+        gpus: of each run; a share of one lets several have it.
+    """
+
+    workers: int
+    gpus: float = 0.0
+
+    def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
+        """See :class:`Pool`."""
+        try:
+            import ray
+        except ImportError as error:
+            raise ImportError("runs on a cluster need the extra: pip install 'truelabel[ray]'") from error
+        if not ray.is_initialized():
+            ray.init(log_to_driver=False)
+        there = replace(site, results=None)
+        task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0)(work)
+        waiting, running = list(reversed(planned)), dict[Any, Planned]()
+        while running or (waiting and not _over(end)):
+            while waiting and len(running) < self.workers and not _over(end):
+                run = waiting.pop()
+                running[task.remote(run, there, _left(end))] = run
+            finished, _ = ray.wait(list(running))
+            for reference in finished:
+                run = running.pop(reference)
+                try:
+                    ended = ray.get(reference)
+                except ray.exceptions.RayError as error:
+                    ended = Ended("failed", failure(run, site, " ".join(str(error).split())[:500]))
+                if ended.record is not None and site.results is not None:
+                    Records(site.results).append([ended.record])
+                yield run, ended
+
+
+def _start() -> tuple[Connection, Any]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    return ours, process
+
+
+def _serve(line: Connection) -> None:
+    """Do runs until nobody asks for more."""
+    with contextlib.suppress(EOFError, KeyboardInterrupt):
+        while True:
+            run, site, seconds = line.recv()
+            line.send(work(run, site, seconds))
+
+
+def _died(run: Planned, site: Site, code: int | None) -> Ended:
+    """A process that ended on its own could not write down what became of its run."""
+    record = failure(run, site, f"the process died with exit code {code}, as it does if memory is short")
+    if site.results is not None:
+        Records(site.results).append([record])
+    return Ended("failed", record)
+
+
+def _over(end: float | None) -> bool:
+    return end is not None and time.monotonic() >= end
+
+
+def _left(end: float | None) -> float | None:
+    return None if end is None else max(0.0, end - time.monotonic())
+
+
+@contextlib.contextmanager
+def _shared_gpu(site: Site) -> Iterator[None]:
+    """NVIDIA's daemon by which processes share a GPU without taking turns, for as long as it is needed."""
+    import torch
+
+    daemon = shutil.which("nvidia-cuda-mps-control")
+    if site.device not in ("auto", "cuda") or daemon is None or not torch.cuda.device_count():
+        yield
+        return
+    # It fails if one is running, which then is somebody else's to end.
+    started = subprocess.run([daemon, "-d"], check=False, capture_output=True).returncode == 0
+    try:
+        yield
+    finally:
+        if started:
+            subprocess.run([daemon], input="quit\n", text=True, check=False, capture_output=True)

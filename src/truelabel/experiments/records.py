@@ -1,0 +1,112 @@
+"""Files of results: JSON lines that are only ever appended to, by any number of writers at once."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+fcntl: Any
+try:
+    fcntl = importlib.import_module("fcntl")
+except ImportError:  # Windows has no such locks: appending is then safe for one writer
+    fcntl = None
+
+Record = dict[str, Any]
+"""One line of a file of results."""
+
+
+class Records:
+    """The records of a paper's runs, in one file.
+
+    A record is written whole, under a lock, and on the disk before the lock is given back. A line that a crash cut
+    short is passed over when reading and closed before the next one is written. The last record without an error
+    counts for its run; one with an error says why the run has none.
+
+    Args:
+        path: of the file; it need not exist.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     records = Records(Path(folder) / "results.jsonl")
+        ...     records.append([{"id": "a", "scores": {"accuracy": 0.5}}])
+        ...     list(records.finished())
+        ['a']
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> list[Record]:
+        """All records that are whole, in the order in which they were written."""
+        if not self.path.exists():
+            return []
+        records = []
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            with contextlib.suppress(json.JSONDecodeError):
+                record = json.loads(line)
+                if isinstance(record, dict) and "id" in record:
+                    records.append(record)
+        return records
+
+    def finished(self) -> dict[str, Record]:
+        """The record of every run that ended well, by its id."""
+        return {record["id"]: record for record in self.read() if "error" not in record}
+
+    def failed(self) -> dict[str, Record]:
+        """The last record of every run that only ever failed, by its id."""
+        done = self.finished()
+        return {record["id"]: record for record in self.read() if "error" in record and record["id"] not in done}
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write records at the end."""
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab+") as file, _locked(file):
+            file.seek(0, os.SEEK_END)
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":
+                    text = "\n" + text
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _locked(file: IO[bytes]) -> Iterator[None]:
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+@contextlib.contextmanager
+def claimed(path: Path) -> Iterator[bool]:
+    """Whether this process is the only one that works on something; what it claims ends with the process.
+
+    Args:
+        path: of a file that stands for it, made if need be.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        if fcntl is None:
+            yield True
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,165 @@
+"""Tables, run: what is missing is done, what is done is kept, and the clock is obeyed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from truelabel.data import MissingDataError
+from truelabel.experiments.calculation import Calculation
+from truelabel.experiments.material import load_material
+from truelabel.experiments.plan import Planned, Shard, due
+from truelabel.experiments.pool import Here, Pool
+from truelabel.experiments.records import Records
+from truelabel.experiments.scale import Variation
+from truelabel.experiments.setting import Setting
+from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
+from truelabel.experiments.table import Table
+from truelabel.experiments.work import Ended, Site
+
+LOOK = 8
+"""Examples that are read to see whether the data is there."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a reproduction stands, after a run has ended.
+
+    Attributes:
+        done: runs that ended in this call.
+        total: runs of this call, as far as is known; a search adds some when it is over.
+        planned: the run that ended.
+        ended: how.
+        seconds_left: an estimate; None before the first run.
+    """
+
+    done: int
+    total: int
+    planned: Planned
+    ended: Ended
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a call of :func:`reproduce` did.
+
+    Attributes:
+        done: runs with a new record.
+        failed: runs with an error.
+        stopped: runs that the clock stopped; their checkpoints are kept.
+        left: runs that are still to be done, of this shard.
+        missing: what is not on this machine, by name of the data, and how many runs wait for it.
+    """
+
+    done: int
+    failed: int
+    stopped: int
+    left: int
+    missing: dict[str, tuple[str, int]]
+
+
+def reproduce(
+    tables: Sequence[Table],
+    records: Records,
+    site: Site,
+    *,
+    variation: Variation | None = None,
+    seeds: int | None = None,
+    shard: Shard | None = None,
+    minutes: float | None = None,
+    pool: Pool | None = None,
+    listen: Callable[[Progress], None] = lambda progress: None,
+) -> Report:
+    """Do what is missing of tables.
+
+    A run that has a record is never repeated, whichever table asked for it; one that failed is tried again in the next
+    call, not in this one. A run that the clock stopped goes on from its last checkpoint in the next call.
+
+    Args:
+        tables: at their scale, see :func:`~truelabel.experiments.scale.varied_table`.
+        records: what has been done, and where it is added.
+        site: data, device, folder of checkpoints.
+        variation: what the tables were scaled to.
+        seeds: instead of the tables' own number.
+        shard: the part that is this machine's.
+        minutes: after which nothing is begun, and what is running stops at the end of an epoch.
+        pool: who does the runs; this process by default.
+        listen: told of every run that ended.
+    """
+    shard, variation = shard or Shard(), variation or Variation()
+    does: Pool = pool or Here()
+    end = None if minutes is None else time.monotonic() + 60 * minutes
+    site = replace(site, results=records.path, variation=tuple(variation.to_json().items()))
+    wanted = [(table, seeds or table.seeds) for table in tables]
+    attempted: set[str] = set()
+    counts = {"done": 0, "failed": 0, "stopped": 0, "elsewhere": 0}
+    missing: dict[str, tuple[str, int]] = {}
+    cost_done, began = 0.0, time.monotonic()
+    while True:
+        waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in attempted]
+        waiting = _readable(waiting, site, variation, missing)
+        if not waiting or (end is not None and time.monotonic() >= end):
+            break
+        left = sum(map(cost, waiting))
+        for run, ended in does.run(waiting, site, end):
+            attempted.add(run.id)
+            counts[ended.end] += 1
+            cost_done, left = cost_done + cost(run), left - cost(run)
+            speed = (time.monotonic() - began) / cost_done
+            listen(Progress(len(attempted), len(attempted | {r.id for r in waiting}), run, ended, left * speed))
+        if all(run.id in attempted for run in waiting):
+            continue
+        break
+    still = [run for run in due(wanted, records.finished()) if shard.has(run.id)]
+    return Report(counts["done"], counts["failed"], counts["stopped"], len(still), missing)
+
+
+def cost(run: Planned) -> float:
+    """How long a run takes, in no unit: epochs times examples, for the estimate of what is left."""
+    setting = run.setting
+    if isinstance(setting, Calculation):
+        return 1.0
+    return float(setting.training.epochs * (setting.train or 50_000))
+
+
+def _readable(
+    runs: Sequence[Planned], site: Site, variation: Variation, missing: dict[str, tuple[str, int]]
+) -> list[Planned]:
+    """Runs whose data is on this machine; the others are counted in ``missing``, with what is not there."""
+    kept, looked = [], dict[str, str | None]()
+    missing.clear()
+    for run in runs:
+        if isinstance(run.setting, Calculation):
+            kept.append(run)
+            continue
+        name = run.setting.data
+        if name not in looked:
+            looked[name] = _not_there(run.setting, site, variation.bounds.stand_in)
+        why = looked[name]
+        if why is None:
+            kept.append(run)
+        else:
+            missing[name] = why, missing.get(name, ("", 0))[1] + 1
+    return kept
+
+
+def _not_there(setting: Setting, site: Site, stand_in: bool) -> str | None:
+    if stand_in:
+        assert site.root is not None
+        if setting.data in STAND_INS and not (site.root / f".{setting.data}").exists():
+            write_stand_in(setting.data, site.root)
+            (site.root / f".{setting.data}").touch()
+        return None
+    try:
+        load_material(setting.data, root=site.root, train=LOOK, test=LOOK, **dict(setting.data_options))
+    except MissingDataError as error:
+        return str(error)
+    return None
+
+
+def site_for(variation: Variation, work: Path, device: str = "auto", root: Path | None = None) -> Site:
+    """Where runs of a scale happen: a smoke test has its stand-ins in the folder of checkpoints."""
+    return Site(None, work, work / "stand-ins" if variation.bounds.stand_in else root, device)  # type: ignore[arg-type]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from truelabel.experiments import englesson2023
+from truelabel.experiments import collier2020, englesson2023
 from truelabel.experiments.table import Paper, Table
 
 PAPERS: dict[str, Paper] = {
+    "collier2020": collier2020.PAPER,
     "englesson2023": englesson2023.PAPER,
 }
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from truelabel.annotations import Annotations
 from truelabel.corruption import (
     CIFAR10_MAP,
     CIFAR100_MAP,
@@ -35,6 +37,21 @@ Labels = int | None
 
 def _none(classes: int, generator: torch.Generator) -> Corruption:
     return ConfusedAnnotators(torch.eye(classes))
+
+
+class _TrueMasks:
+    """One reader who draws every mask as it is, void included."""
+
+    def __init__(self, classes: int) -> None:
+        self.classes = classes
+        self.confusion = torch.eye(classes, dtype=torch.double).unsqueeze(0)
+
+    def __call__(self, labels: Tensor, inputs: Tensor | None, generator: torch.Generator) -> Annotations:
+        return Annotations.from_masks(labels.unsqueeze(1).numpy(), classes=self.classes)
+
+
+def _true_masks(classes: int, generator: torch.Generator) -> Corruption:
+    return _TrueMasks(classes)
 
 
 def _symmetric(classes: int, generator: torch.Generator, *, rate: float) -> Corruption:
@@ -92,6 +109,7 @@ def _tumour_readers(classes: int, generator: torch.Generator, *, labels: Labels 
 
 NOISES: dict[str, Callable[..., Corruption]] = {
     "none": _none,
+    "true-masks": _true_masks,
     "symmetric": _symmetric,
     "asymmetric": _asymmetric,
     "by-class": _by_class,

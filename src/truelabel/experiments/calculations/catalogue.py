@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from truelabel.experiments.calculations.logistic_normal import attenuated_loss, simplex_equivalence
+from truelabel.experiments.calculations.softmax_approximation import softmax_approximation
 
 Calculate = Callable[..., Mapping[str, Any]]
 """``(seed, **options) -> scores`` by name: numbers, or lists of numbers."""
@@ -13,6 +14,7 @@ Calculate = Callable[..., Mapping[str, Any]]
 CALCULATIONS: dict[str, Calculate] = {
     "attenuated-loss": attenuated_loss,
     "simplex-equivalence": simplex_equivalence,
+    "softmax-approximation": softmax_approximation,
 }
 
 

@@ -7,11 +7,16 @@ from typing import Any
 
 from truelabel.experiments.measures.accuracy import accuracy, training_accuracy
 from truelabel.experiments.measures.measure import Measure, Outcome
+from truelabel.experiments.measures.noisy_test import noisy_test
+from truelabel.experiments.measures.outlines import outline_uncertainty, scene_overlap
 from truelabel.experiments.measures.residuals import residuals
 
 MEASURES: dict[str, Measure] = {
     "accuracy": accuracy,
+    "noisy-test": noisy_test,
+    "outline-uncertainty": outline_uncertainty,
     "residuals": residuals,
+    "scene-overlap": scene_overlap,
     "training-accuracy": training_accuracy,
 }
 

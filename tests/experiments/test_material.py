@@ -10,7 +10,13 @@ from truelabel.data import MissingDataError
 from truelabel.experiments.material import MATERIALS, Material, load_material
 from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
 
-SMALL: dict[str, dict[str, Any]] = {"clothing1m": {"size": 28}}
+SMALL: dict[str, dict[str, Any]] = {
+    "clothing1m": {"size": 28},
+    "ms-lesions": {"crop": (24, 24, 16)},
+    "brats2019": {"crop": (48, 48)},
+    "pascal-voc": {"size": (32, 32)},
+    "cityscapes": {"size": (24, 48)},
+}
 """Options that fit the stand-ins, where the paper's sizes do not."""
 
 

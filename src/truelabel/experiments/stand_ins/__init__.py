@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from truelabel.checks import check_whole
-from truelabel.experiments.stand_ins import cifar, idx, photographs, svhn
+from truelabel.experiments.stand_ins import cifar, idx, photographs, scenes, svhn, volumes
 
 __all__ = ["STAND_INS", "StandIn", "write_stand_in"]
 
@@ -32,6 +32,11 @@ STAND_INS: dict[str, StandIn] = {
     "clothing1m": StandIn(photographs.write_clothing1m),
     "cardiac-views": StandIn(photographs.write_cardiac_views),
     "mnist-segmentation": StandIn(idx.write_mnist),
+    "ms-lesions": StandIn(volumes.write_ms_lesions, 10),
+    "brats2019": StandIn(volumes.write_brats2019, 64),
+    "lidc": StandIn(volumes.write_lidc, 24),
+    "pascal-voc": StandIn(scenes.write_pascal_voc, 24),
+    "cityscapes": StandIn(scenes.write_cityscapes, 24),
 }
 """One for every material that reads files; toys need none. Those of 100 classes hold more, so that none is missing."""
 

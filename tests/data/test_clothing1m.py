@@ -7,7 +7,6 @@ import pytest
 from PIL import Image
 
 from truelabel.data import MissingDataError, clothing1m
-from truelabel.data import clothing1m as reader
 
 NAMES = ["images/0/17/2019,1345.jpg", "images/1/3/77.jpg", "images/0/2/5.jpg"]
 
@@ -69,7 +68,7 @@ def test_only_what_the_limit_asks_for_is_read(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path)
-    monkeypatch.setitem(reader.__globals__, "MOST_BYTES", 3000)
+    monkeypatch.setitem(clothing1m.__globals__, "MOST_BYTES", 3000)
     with pytest.raises(ValueError, match=r"noisy_train has 2 photographs, 0 GB at 28 x 28: pass limit="):
         clothing1m("noisy_train", tmp_path, size=28)
     assert len(clothing1m("noisy_train", tmp_path, size=28, limit=2)) == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from truelabel.experiments.material import load_material
 from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
 
 
@@ -22,11 +23,19 @@ def test_quick_small_and_repeatable(name: str, tmp_path: Path) -> None:
     began = time.perf_counter()
     write_stand_in(name, tmp_path / "once")
     assert time.perf_counter() - began < 2  # a small part of it unless the machine is busy
-    if name != "svhn":  # its files hold the time of writing
-        assert digest(tmp_path / "once") == digest(tmp_path / "warm")
+    assert digest(tmp_path / "once") == digest(tmp_path / "warm")
     write_stand_in(name, tmp_path / "other", seed=1)
     assert digest(tmp_path / "other") != digest(tmp_path / "once")
     assert sum(path.stat().st_size for path in (tmp_path / "once").rglob("*")) < 20_000_000
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+@pytest.mark.parametrize("examples", [10, 150])
+def test_other_sizes_are_read_too(name: str, examples: int, tmp_path: Path) -> None:
+    write_stand_in(name, tmp_path, examples=examples)
+    material = load_material(name, root=tmp_path, train=16, test=4, **STAND_INS[name].options)
+    assert len(material.train) >= 4
+    assert len(material.test) >= 4
 
 
 def test_what_is_unknown_or_too_small_is_refused(tmp_path: Path) -> None:

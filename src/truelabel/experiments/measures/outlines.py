@@ -60,9 +60,9 @@ def outline_uncertainty(outcome: Outcome) -> dict[str, float]:
     r"""Where the variance of class probabilities over draws lies: near outlines of things, or inside them.
 
     Figure 4 of Collier 2020 shows :math:`v_{uk} = \operatorname{Var}_s\, p^{(s)}_{uk}` as heat maps. Here it is
-    averaged over classes, and over the pixels near outlines or all others; ``variance_share_near`` is the part of the whole
-    variance that lies near outlines, so that a precise map has more of it. Void pixels do not count. A learner without
-    draws of its own has no such variance, and no score.
+    averaged over classes, and over the pixels near outlines or all others; ``variance_share_near`` is the part of the
+    whole variance that lies near outlines, so that a precise map has more of it. Void pixels do not count. A learner
+    without draws of its own has no such variance, and no score.
     """
     scene, learner = outcome.scene, outcome.learner
     truth = scene.test.labels.astype(np.int16)

@@ -6,6 +6,7 @@ import hashlib
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from truelabel.experiments.material import load_material
@@ -44,3 +45,13 @@ def test_what_is_unknown_or_too_small_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="examples must be a whole number of at least 10, got 3"):
         write_stand_in("mnist", tmp_path, examples=3)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_fit_under_one_root(tmp_path: Path) -> None:
+    for name in STAND_INS:
+        write_stand_in(name, tmp_path / "all")
+        write_stand_in(name, tmp_path / name)
+    for name, stand_in in STAND_INS.items():
+        shared, alone = (load_material(name, root=tmp_path / place, **stand_in.options) for place in ("all", name))
+        np.testing.assert_array_equal(shared.train.inputs, alone.train.inputs)
+        np.testing.assert_array_equal(shared.test.labels, alone.test.labels)

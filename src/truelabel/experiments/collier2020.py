@@ -81,11 +81,11 @@ Co-teaching | -3.399‡ | 0.591* | 0.810 | -2.310‡ | 0.712‡ | 0.989‡ | -2.
 MentorNet | -3.115‡ | 0.583‡ | 0.797‡ | -1.156‡ | 0.712‡ | 0.990* | -1.007‡ | 0.732‡ | 0.944
 Bootstrapping | -1.454‡ | 0.586‡ | 0.807† | -1.085‡ | 0.714 | 0.991 | -0.981‡ | 0.746* | 0.946
 """
-# Validation and test server, for Cityscapes and then for Pascal VOC. The paper marks the best row, not the others.
+# The paper marks the best row, not the others.
 TABLE_2 = """
-Homoscedastic | 74.24 | 76.61 | 84.89 | 84.01
-τ = 1.0 (Kendall & Gal) | 74.22 | 76.36 | 84.55 | 83.93
-Ours, τ = τ* | 75.32‡ | 77.35 | 85.89‡ | 84.65
+Homoscedastic | 74.24 | 84.89
+τ = 1.0 (Kendall & Gal) | 74.22 | 84.55
+Ours, τ = τ* | 75.32‡ | 85.89‡
 """
 # τ* in the heads of Tables 1 and 3 to 6.
 FOUND = """
@@ -203,8 +203,8 @@ class Scenes:
 
 # 330 epochs of 91 batches out of 1,464 pictures, and 81 of 371 out of 2,975.
 SCENES = {
-    "Cityscapes": Scenes("cityscapes", {"size": None}, _steps(batch_size=8, epochs=81)),
-    "PASCAL VOC": Scenes("pascal-voc", {}, _steps(batch_size=16, epochs=330)),
+    "Cityscapes": Scenes("cityscapes", {"size": (1024, 2048)}, _steps(batch_size=8, epochs=81)),
+    "PASCAL VOC": Scenes("pascal-voc", {"size": (513, 513)}, _steps(batch_size=16, epochs=330)),
 }
 BEST = 0.05
 """τ* of both, found on the val part."""
@@ -296,14 +296,15 @@ TABLES = (
         name="table-2",
         title="segmentation of Cityscapes and Pascal VOC",
         cells=tuple(_models(tuple(SCENES))),
-        metrics=(MEAN_IOU, Metric("server_mean_iou", "mIoU, test server, %", 100)),
+        metrics=(MEAN_IOU,),
         seeds=SEEDS,
-        published=printed(TABLE_2, tuple(SCENES), ("mean_iou", "server_mean_iou")),
+        published=printed(TABLE_2, tuple(SCENES), ("mean_iou",)),
         test="paired",
         against=OURS,
         notes=(
             "τ* = 0.05 is what the paper found on the val part; figure-2 has all temperatures.",
-            "The labels of the test parts are not public: those numbers can be printed, not measured.",
+            "The labels of the test parts are not public, so only the val part is measured. The paper's numbers from the "
+            "test servers, for τ*, τ = 1 and homoscedastic: Cityscapes 77.35, 76.36, 76.61; VOC 84.65, 83.93, 84.01.",
             *SEGMENTATION,
         ),
     ),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from truelabel.annotations import Annotations
+from truelabel.annotations import Annotations, label_type
 from truelabel.corruption import (
     CIFAR10_MAP,
     CIFAR100_MAP,
@@ -27,6 +28,7 @@ from truelabel.corruption import (
     symmetric,
     tumour_readers,
 )
+from truelabel.types import MISSING
 
 MAPS = {"mnist": MNIST_MAP, "cifar10": CIFAR10_MAP, "cifar100": CIFAR100_MAP}
 """Which class is taken for which under asymmetric noise."""
@@ -47,7 +49,12 @@ class _TrueMasks:
         self.confusion = torch.eye(classes, dtype=torch.double).unsqueeze(0)
 
     def __call__(self, labels: Tensor, inputs: Tensor | None, generator: torch.Generator) -> Annotations:
-        return Annotations.from_masks(labels.unsqueeze(1).numpy(), classes=self.classes)
+        # Not Annotations.from_masks, which codes every pixel: thousands of streets would not fit into memory.
+        label = labels.numpy().astype(label_type(self.classes))
+        drawn = np.flatnonzero((label != MISSING).reshape(len(label), -1).any(1)).astype(np.int32)
+        nobody_else = np.zeros(len(drawn), np.int32)
+        names = tuple(range(self.classes))
+        return Annotations(drawn, nobody_else, label[drawn], np.arange(len(label)), np.arange(1), names)
 
 
 def _true_masks(classes: int, generator: torch.Generator) -> Corruption:

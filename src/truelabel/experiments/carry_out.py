@@ -32,6 +32,7 @@ def carry_out(
     root: Path | None = None,
     folder: Path | None = None,
     pace: Pace | None = None,
+    compiled: bool = False,
 ) -> Record:
     """Train and measure, or calculate.
 
@@ -42,6 +43,7 @@ def carry_out(
         root: where the data lies; the data root by default.
         folder: for checkpoints, so that a run that was stopped goes on; None keeps nothing.
         pace: when it saves and stops.
+        compiled: let torch.compile fuse what it can; worth its minute for large networks and long trainings.
 
     Returns:
         ``id``, ``setting``, ``seed``; ``scores`` and ``curves`` by name; ``valid``, accuracy and loss on the noisy
@@ -52,7 +54,7 @@ def carry_out(
     if isinstance(setting, Calculation):
         found = {"scores": dict(calculate(setting.calculation, seed, **dict(setting.options)))}
     else:
-        found = _trained(setting, seed, engine, root, folder, pace or Pace())
+        found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled)
     return {
         "id": setting.identity(seed),
         "setting": setting.to_json(),
@@ -65,7 +67,15 @@ def carry_out(
     }
 
 
-def _trained(setting: Setting, seed: int, engine: Engine, root: Path | None, folder: Path | None, pace: Pace) -> Record:
+def _trained(
+    setting: Setting,
+    seed: int,
+    engine: Engine,
+    root: Path | None,
+    folder: Path | None,
+    pace: Pace,
+    compiled: bool,
+) -> Record:
     device = engine.fabric(setting.training.precision).device
     scene = Scene.of(setting, seed, root, device)
     # What is averaged over the last epochs has to be measured in them.
@@ -83,6 +93,7 @@ def _trained(setting: Setting, seed: int, engine: Engine, root: Path | None, fol
         folder,
         evaluate=evaluate if watched else None,
         capture=device.type == "cuda",
+        compiled=compiled,
         pace=pace,
     )
     method = get_method(setting.method).with_options(**scene.resolved(setting.options))

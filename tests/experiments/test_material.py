@@ -10,7 +10,7 @@ from truelabel.data import MissingDataError
 from truelabel.experiments.material import MATERIALS, Material, load_material
 from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
 
-SMALL: dict[str, dict[str, Any]] = {}
+SMALL: dict[str, dict[str, Any]] = {"clothing1m": {"size": 28}}
 """Options that fit the stand-ins, where the paper's sizes do not."""
 
 

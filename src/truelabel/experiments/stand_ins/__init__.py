@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from truelabel.checks import check_whole
-from truelabel.experiments.stand_ins import cifar, idx, svhn
+from truelabel.experiments.stand_ins import cifar, idx, photographs, svhn
 
 __all__ = ["STAND_INS", "StandIn", "write_stand_in"]
 
@@ -29,6 +29,8 @@ STAND_INS: dict[str, StandIn] = {
     "cifar100": StandIn(cifar.write_cifar100, 200),
     "cifar100n": StandIn(cifar.write_cifar100n, 200),
     "svhn": StandIn(svhn.write_svhn),
+    "clothing1m": StandIn(photographs.write_clothing1m),
+    "cardiac-views": StandIn(photographs.write_cardiac_views),
     "mnist-segmentation": StandIn(idx.write_mnist),
 }
 """One for every material that reads files; toys need none. Those of 100 classes hold more, so that none is missing."""

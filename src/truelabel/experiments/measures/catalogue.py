@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from truelabel.experiments.measures.accuracy import accuracy, training_accuracy
+from truelabel.experiments.measures.annotator_confusion import annotator_confusion, annotator_matrices
 from truelabel.experiments.measures.measure import Measure, Outcome
 from truelabel.experiments.measures.noisy_test import noisy_test
 from truelabel.experiments.measures.outlines import outline_uncertainty, scene_overlap
@@ -13,6 +14,8 @@ from truelabel.experiments.measures.residuals import residuals
 
 MEASURES: dict[str, Measure] = {
     "accuracy": accuracy,
+    "annotator-confusion": annotator_confusion,
+    "annotator-matrices": annotator_matrices,
     "noisy-test": noisy_test,
     "outline-uncertainty": outline_uncertainty,
     "residuals": residuals,

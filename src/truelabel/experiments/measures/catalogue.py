@@ -7,10 +7,13 @@ from typing import Any
 
 from truelabel.experiments.measures.accuracy import accuracy, training_accuracy
 from truelabel.experiments.measures.measure import Measure, Outcome
+from truelabel.experiments.measures.recovery import instance_transition, recovered_labels
 from truelabel.experiments.measures.residuals import residuals
 
 MEASURES: dict[str, Measure] = {
     "accuracy": accuracy,
+    "instance-transition": instance_transition,
+    "recovered-labels": recovered_labels,
     "residuals": residuals,
     "training-accuracy": training_accuracy,
 }

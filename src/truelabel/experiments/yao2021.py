@@ -235,9 +235,9 @@ BASELINES = (
     "epochs and augmentation of CausalNL, no validation part, and the mean of the last ten epochs."
 )
 MATRICES = (
-    "Forward, Reweight and T-Revision hold out a tenth of the noisy labels, as Xia 2019 does: its best epoch of a "
-    "warm-up of 20 epochs (15 on CIFAR-100) gives the transition, by the 97th percentile (the maximum on CIFAR-100). "
-    "T-Revision has as many epochs of revision again, and its last ten count."
+    "Forward, Reweight and T-Revision hold out a tenth of the noisy labels, as Xia 2019 does: the epoch of a warm-up of "
+    "20 (15 on CIFAR-100) that is best on them gives the transition, by the 97th percentile (the maximum on CIFAR-100). "
+    "T-Revision has as many epochs of revision again as of training, and the last ten of these count."
 )
 CURRICULUM = "MentorNet is the self-paced form; after ten epochs in which all labels count it drops the share at once."
 OBJECTIVE = (

@@ -132,6 +132,15 @@ def test_an_example_may_be_labelled_by_few(name: str, labels: int) -> None:
     assert said.counts.tolist() == [labels] * 50
 
 
+def test_labels_may_be_drawn_once_for_runs_with_different_seeds() -> None:
+    labels = torch.arange(200) % 10
+    drawn = [noise("cifar10-annotators", draw=3)(labels, None, torch.Generator().manual_seed(s)) for s in (0, 1)]
+    others = noise("cifar10-annotators", draw=4)(labels, None, torch.Generator().manual_seed(0))
+    assert (drawn[0].label == drawn[1].label).all()
+    assert (drawn[0].label != others.label).any()
+    torch.testing.assert_close(confusion("cifar10-annotators", draw=3), confusion("cifar10-annotators"))
+
+
 def test_an_unknown_noise_is_answered_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="no noise 'asymetric': choose from given, none, symmetric"):
         make_noise("asymetric", 10, torch.Generator())

@@ -64,6 +64,11 @@ def test_a_length_of_time_never_gets_shorter_than_an_epoch_but_none_stays_none()
     assert run_at(Variation(epochs=50), revised).options == {"warm_up": 10}
 
 
+def test_every_round_has_an_epoch_at_least() -> None:
+    rounds = replace(LONG, method="generalized-em", options={"rounds": 8})
+    assert [run_at(Variation(epochs=e), rounds).options["rounds"] for e in (50, 8, 3, 1)] == [8, 8, 3, 1]
+
+
 def test_more_epochs_lengthen() -> None:
     longer = run_at(Variation(epochs=200))
     assert (longer.training.step_epochs, longer.options["ramp"]) == ((80, 160), 20)

@@ -167,7 +167,10 @@ def _epochs(setting: Setting, variation: Variation) -> int:
 def _shortened(setting: Setting, share: float) -> dict[str, Any]:
     options = {**get_method(setting.method).options(), **setting.options}
     lengths = {name: value for name, value in options.items() if name in IN_EPOCHS and value}
-    return {**setting.options, **{name: _length(value, share) for name, value in lengths.items()}}
+    shorter = {name: _length(value, share) for name, value in lengths.items()}
+    if "rounds" in options:  # each has an epoch at least
+        shorter["rounds"] = min(options["rounds"], max(1, round(setting.training.epochs * share)))
+    return {**setting.options, **shorter}
 
 
 def _length(epochs: int, share: float) -> int:

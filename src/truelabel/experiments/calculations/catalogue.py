@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from truelabel.experiments.calculations.annotator_groups import annotator_group
 from truelabel.experiments.calculations.logistic_normal import attenuated_loss, simplex_equivalence
 
 Calculate = Callable[..., Mapping[str, Any]]
 """``(seed, **options) -> scores`` by name: numbers, or lists of numbers."""
 
 CALCULATIONS: dict[str, Calculate] = {
+    "annotator-group": annotator_group,
     "attenuated-loss": attenuated_loss,
     "simplex-equivalence": simplex_equivalence,
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from truelabel.experiments import englesson2023, tanno2019
+from truelabel.experiments import englesson2023, tanno2019, yao2021
 from truelabel.experiments.table import Paper, Table
 
 PAPERS: dict[str, Paper] = {
     "englesson2023": englesson2023.PAPER,
     "tanno2019": tanno2019.PAPER,
+    "yao2021": yao2021.PAPER,
 }
 
 

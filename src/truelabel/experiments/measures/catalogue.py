@@ -8,12 +8,15 @@ from typing import Any
 from truelabel.experiments.measures.accuracy import accuracy, training_accuracy
 from truelabel.experiments.measures.annotator_confusion import annotator_confusion, annotator_matrices
 from truelabel.experiments.measures.measure import Measure, Outcome
+from truelabel.experiments.measures.recovery import instance_transition, recovered_labels
 from truelabel.experiments.measures.residuals import residuals
 
 MEASURES: dict[str, Measure] = {
     "accuracy": accuracy,
     "annotator-confusion": annotator_confusion,
     "annotator-matrices": annotator_matrices,
+    "instance-transition": instance_transition,
+    "recovered-labels": recovered_labels,
     "residuals": residuals,
     "training-accuracy": training_accuracy,
 }

@@ -46,7 +46,7 @@ def carry_out(
         compiled: let torch.compile fuse what it can; worth its minute for large networks and long trainings.
 
     Returns:
-        ``id``, ``setting``, ``seed``; ``scores`` by name; ``curves`` by name, those of the validation part too; ``valid``,
+        ``id``, ``setting``, ``seed``; ``scores``; ``curves``, those of the validation part too; ``valid``,
         accuracy and loss on the noisy validation part at the epoch that was kept; and where and how long it ran.
     """
     engine = engine or Engine()

@@ -113,14 +113,16 @@ def varied(setting: Setting | Calculation, variation: Variation) -> Setting | Ca
     if isinstance(setting, Calculation):
         return setting
     bounds = variation.bounds
+    if bounds.stand_in:
+        setting = _smoke(setting)
+    # What was asked for goes before the bounds: the record tells it.
     setting = replace(
         setting,
-        train=_least(variation.examples or setting.train, bounds.examples),
-        test=_least(variation.test or setting.test, bounds.test),
+        train=variation.examples or _least(setting.train, bounds.examples),
+        test=variation.test or _least(setting.test, bounds.test),
         network=variation.network or setting.network,
     )
-    config = setting.training
-    epochs = _least(variation.epochs or config.epochs, bounds.epochs) or config.epochs
+    config, epochs = setting.training, _epochs(setting, variation)
     if epochs != config.epochs:
         share = epochs / config.epochs
         steps = tuple(round(step * share) for step in config.step_epochs)
@@ -132,8 +134,7 @@ def varied(setting: Setting | Calculation, variation: Variation) -> Setting | Ca
         batch_size=variation.batch_size or config.batch_size,
         patience=config.patience if config.patience is None else min(config.patience, epochs),
     )
-    setting = replace(setting, training=config)
-    return _smoke(setting) if bounds.stand_in else setting
+    return replace(setting, training=config)
 
 
 def varied_table(table: Table, variation: Variation) -> Table:
@@ -143,7 +144,7 @@ def varied_table(table: Table, variation: Variation) -> Table:
     return replace(
         table,
         cells=tuple(
-            replace(cell, setting=varied(cell.setting, variation), grid=_fewer(cell.grid, bounds.grid))
+            replace(cell, setting=varied(cell.setting, variation), grid=_fewer(_in_time(cell, variation), bounds.grid))
             for cell in cells
         ),
         seeds=_least(table.seeds, bounds.seeds) or table.seeds,
@@ -159,13 +160,32 @@ def _least(value: int | None, bound: int | None) -> int | None:
     return value if bound is None else bound if value is None else min(value, bound)
 
 
+def _epochs(setting: Setting, variation: Variation) -> int:
+    return variation.epochs or _least(setting.training.epochs, variation.bounds.epochs) or setting.training.epochs
+
+
 def _shortened(setting: Setting, share: float) -> dict[str, Any]:
     options = {**get_method(setting.method).options(), **setting.options}
     lengths = {name: value for name, value in options.items() if name in IN_EPOCHS and value}
-    shorter = {name: max(1, round(value * share)) for name, value in lengths.items()}
+    shorter = {name: _length(value, share) for name, value in lengths.items()}
     if "rounds" in options:  # each has an epoch at least
         shorter["rounds"] = min(options["rounds"], max(1, round(setting.training.epochs * share)))
     return {**setting.options, **shorter}
+
+
+def _length(epochs: int, share: float) -> int:
+    return max(1, round(epochs * share)) if epochs else epochs
+
+
+def _in_time(cell: Cell, variation: Variation) -> Mapping[str, Any]:
+    """The grid of a cell, whose lengths in epochs shrink along, each tried once."""
+    if isinstance(cell.setting, Calculation):
+        return cell.grid
+    share = _epochs(cell.setting, variation) / cell.setting.training.epochs
+    return {
+        name: tuple(dict.fromkeys(_length(value, share) for value in values)) if name in IN_EPOCHS else values
+        for name, values in cell.grid.items()
+    }
 
 
 def _smoke(setting: Setting) -> Setting:

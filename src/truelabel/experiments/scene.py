@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,11 +76,8 @@ class Scene:
         """What the same annotators would have said about the test examples."""
         if self.corruption is None:
             raise ValueError("what people would have said about the test examples is not known: the noise is real")
-        confusion = self.corruption.confusion
-        said = _corrupted(self.corruption, self.test, generator_of(self.seed, "experiment", "test noise"))
-        # A group of readers counts its confusion anew in every call; that of training is what is estimated.
-        self.corruption.confusion = confusion
-        return said
+        # A copy, for some note in every call how they erred in it; that of training is what is estimated.
+        return _corrupted(copy.copy(self.corruption), self.test, generator_of(self.seed, "experiment", "test noise"))
 
     def resolved(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Options of a method with the truth filled in."""

@@ -10,6 +10,7 @@ from truelabel.experiments.measures.annotator_confusion import annotator_confusi
 from truelabel.experiments.measures.measure import Measure, Outcome
 from truelabel.experiments.measures.noisy_test import noisy_test
 from truelabel.experiments.measures.outlines import outline_uncertainty, scene_overlap
+from truelabel.experiments.measures.recovery import instance_transition, recovered_labels
 from truelabel.experiments.measures.residuals import residuals
 
 MEASURES: dict[str, Measure] = {
@@ -18,6 +19,8 @@ MEASURES: dict[str, Measure] = {
     "annotator-matrices": annotator_matrices,
     "noisy-test": noisy_test,
     "outline-uncertainty": outline_uncertainty,
+    "instance-transition": instance_transition,
+    "recovered-labels": recovered_labels,
     "residuals": residuals,
     "scene-overlap": scene_overlap,
     "training-accuracy": training_accuracy,

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from truelabel.experiments.calculation import Calculation
+from truelabel.experiments.scale import Variation, varied, varied_table
+from truelabel.experiments.setting import Setting
+from truelabel.experiments.table import Cell, Published, Table
+from truelabel.training import TrainingConfig
+
+RUN = Calculation(calculation="attenuated-loss")
+LONG = Setting(
+    data="cifar10",
+    method="co-teaching",
+    network="resnet-34-imagenet",
+    training=TrainingConfig(
+        epochs=100, batch_size=128, schedule="step", step_epochs=(40, 80), patience=30, learning_rate=0.01
+    ),
+    options={"noise_rate": 0.3},
+    train=50_000,
+    average=10,
+)
+
+
+def run_at(variation: Variation, setting: Setting = LONG) -> Setting:
+    found = varied(setting, variation)
+    assert isinstance(found, Setting)
+    return found
+
+
+def test_at_the_papers_scale_nothing_changes() -> None:
+    assert run_at(Variation(scale="paper")) == LONG
+    assert run_at(Variation()).identity(0) == LONG.identity(0)
+
+
+def test_a_calculation_is_the_same_at_every_scale() -> None:
+    assert varied(RUN, Variation(scale="smoke")) is RUN
+
+
+def test_fewer_epochs_shrink_steps_and_options_that_are_lengths_of_time() -> None:
+    short = run_at(Variation(epochs=50))
+    assert short.training.epochs == 50
+    assert short.training.step_epochs == (20, 40)
+    # Both are ten epochs by default.
+    assert (short.options["ramp"], short.options["warm_up"]) == (5, 5)
+    assert short.options["noise_rate"] == 0.3
+    assert (short.training.learning_rate, short.training.batch_size, short.train) == (0.01, 128, 50_000)
+
+
+def test_options_of_the_setting_shrink_rather_than_the_defaults() -> None:
+    assert run_at(Variation(epochs=50), LONG.with_options(ramp=40)).options["ramp"] == 20
+
+
+def test_a_length_of_time_never_gets_shorter_than_an_epoch_but_none_stays_none() -> None:
+    short = run_at(Variation(epochs=1))
+    assert (short.options["ramp"], short.options["warm_up"]) == (1, 1)
+    assert run_at(Variation(epochs=1), LONG.with_options(ramp=0)).options["ramp"] == 0
+    revised = replace(LONG, method="t-revision", options={})
+    assert run_at(Variation(epochs=50), revised).options == {"warm_up": 10}
+
+
+def test_every_round_has_an_epoch_at_least() -> None:
+    rounds = replace(LONG, method="generalized-em", options={"rounds": 8})
+    assert [run_at(Variation(epochs=e), rounds).options["rounds"] for e in (50, 8, 3, 1)] == [8, 8, 3, 1]
+
+
+def test_more_epochs_lengthen() -> None:
+    longer = run_at(Variation(epochs=200))
+    assert (longer.training.step_epochs, longer.options["ramp"]) == ((80, 160), 20)
+
+
+@pytest.mark.parametrize(("epochs", "average", "patience"), [(50, 10, 30), (20, 10, 20), (4, 4, 4)])
+def test_averages_and_patience_are_no_longer_than_the_training(epochs: int, average: int, patience: int) -> None:
+    short = run_at(Variation(epochs=epochs))
+    assert (short.average, short.training.patience) == (average, patience)
+
+
+@given(st.integers(1, 300), st.lists(st.integers(0, 300), max_size=4), st.integers(1, 300))
+def test_steps_stay_in_order_and_in_proportion(epochs: int, steps: list[int], to: int) -> None:
+    config = TrainingConfig(epochs=epochs, step_epochs=tuple(sorted(steps)))
+    found = run_at(Variation(epochs=to), replace(LONG, training=config, average=1)).training.step_epochs
+    assert list(found) == sorted(found)
+    for before, after in zip(sorted(steps), found, strict=True):
+        assert abs(after - before * to / epochs) <= 0.5
+
+
+def test_what_is_asked_for_is_what_is_run() -> None:
+    changed = run_at(
+        Variation(examples=500, test=60, precision="bf16-mixed", network="wrn-28-2", batch_size=32, epochs=7)
+    )
+    assert (changed.train, changed.test, changed.network) == (500, 60, "wrn-28-2")
+    assert (changed.training.precision, changed.training.batch_size, changed.training.epochs) == ("bf16-mixed", 32, 7)
+
+
+def test_small_bounds_what_is_not_asked_for() -> None:
+    small = run_at(Variation(scale="small"))
+    assert (small.train, small.test, small.training.epochs, small.average) == (1000, 1000, 5, 5)
+    assert small.network == LONG.network
+    assert run_at(Variation(scale="small"), replace(LONG, train=300)).train == 300
+
+
+def test_what_is_asked_for_goes_before_the_bounds_of_the_scale() -> None:
+    """Or a record would say "small scale, 20 epochs" of a run that had five."""
+    asked = run_at(Variation(scale="small", epochs=20, examples=3000, test=2000))
+    assert (asked.training.epochs, asked.train, asked.test) == (20, 3000, 2000)
+    smoke = run_at(Variation(scale="smoke", network="wrn-28-2", batch_size=20, epochs=2))
+    assert (smoke.network, smoke.training.batch_size, smoke.training.epochs) == ("wrn-28-2", 20, 2)
+
+
+@pytest.mark.parametrize(
+    ("network", "small"),
+    [
+        ("resnet-34-imagenet", "tanno-cnn:4"),
+        ("wrn-28-2", "tanno-cnn:4"),
+        ("lenet-5", "tanno-cnn:4"),
+        ("collier-cnn", "tanno-cnn:4"),
+        ("unet", "unet:4"),
+        ("unet:32", "unet:4"),
+        ("mlp:2000", "mlp:16"),
+    ],
+)
+def test_a_smoke_test_has_the_smallest_network_of_its_kind(network: str, small: str) -> None:
+    smoke = run_at(Variation(scale="smoke"), replace(LONG, network=network))
+    assert (smoke.network, smoke.training.batch_size, smoke.train, smoke.test) == (small, 16, 48, 24)
+
+
+def test_a_smoke_test_makes_do_with_few_draws() -> None:
+    smoke = run_at(Variation(scale="smoke"), replace(LONG, method="heteroscedastic", options={"samples": 1000}))
+    assert smoke.options["samples"] == 4
+
+
+def table_of(cells: list[Cell], **more: Any) -> Table:
+    return Table(name="t", title="", cells=tuple(cells), **more)
+
+
+@given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1))
+def test_a_smoke_test_covers_every_row_and_every_column(places: set[tuple[int, int]]) -> None:
+    table = table_of([Cell(f"row {r}", f"column {c}", RUN) for r, c in sorted(places)])
+    smoke = varied_table(table, Variation(scale="smoke"))
+    assert smoke.rows == table.rows
+    assert set(smoke.columns) == set(table.columns)
+    assert all(cell in table.cells for cell in smoke.cells)
+    assert len(smoke.cells) < len(table.rows) + len(table.columns)
+
+
+def test_a_full_square_needs_its_diagonal_only() -> None:
+    table = table_of([Cell(f"row {r}", f"column {c}", RUN) for r in range(5) for c in range(5)])
+    assert [(c.row, c.column) for c in varied_table(table, Variation(scale="smoke")).cells] == [
+        (f"row {n}", f"column {n}") for n in range(5)
+    ]
+
+
+def test_numbers_of_places_that_are_not_run_are_left_out() -> None:
+    cells = [Cell(f"row {r}", f"column {c}", RUN) for r in range(2) for c in range(2)]
+    published = {(cell.row, cell.column, "accuracy"): Published(1.0) for cell in cells}
+    smoke = varied_table(table_of(cells, published=published), Variation(scale="smoke"))
+    assert set(smoke.published) == {("row 0", "column 0", "accuracy"), ("row 1", "column 1", "accuracy")}
+
+
+@pytest.mark.parametrize(("scale", "seeds", "values"), [("smoke", 1, 1), ("small", 1, 2), ("paper", 5, 3)])
+def test_seeds_and_searches_shrink_with_the_scale(scale: Any, seeds: int, values: int) -> None:
+    grid = {"noise_rate": (0.1, 0.2, 0.3)}
+    table = varied_table(table_of([Cell("a", "b", LONG, grid)], seeds=5), Variation(scale=scale))
+    assert table.seeds == seeds
+    assert table.cells[0].grid == {"noise_rate": grid["noise_rate"][:values]}
+
+
+def test_lengths_of_time_that_are_searched_shrink_too_and_none_is_tried_twice() -> None:
+    grid = {"ramp": (0, 4, 10, 50), "noise_rate": (0.1, 0.2)}
+    table = varied_table(table_of([Cell("a", "b", LONG, grid)]), Variation(epochs=10))
+    assert table.cells[0].grid == {"ramp": (0, 1, 5), "noise_rate": (0.1, 0.2)}
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"scale": "huge"}, "smoke, small, paper"),
+        ({"epochs": 0}, "epochs"),
+        ({"examples": 0}, "examples"),
+        ({"test": -3}, "test"),
+        ({"batch_size": 1.5}, "batch_size"),
+        ({"precision": "16-true"}, "precision"),
+    ],
+)
+def test_what_no_run_can_have_is_refused(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        Variation(**options)
+
+
+def test_a_variation_tells_what_was_said_and_nothing_else() -> None:
+    assert Variation().to_json() == {"scale": "paper"}
+    told = Variation(scale="small", epochs=7, network="mlp", batch_size=64, precision="bf16-mixed")
+    assert told.to_json() == {
+        "scale": "small",
+        "epochs": 7,
+        "network": "mlp",
+        "batch_size": 64,
+        "precision": "bf16-mixed",
+    }
+    assert told.says() == "small scale, 7 epochs, mlp, bf16-mixed, batches of 64"

@@ -203,3 +203,12 @@ def test_a_variation_tells_what_was_said_and_nothing_else() -> None:
         "precision": "bf16-mixed",
     }
     assert told.says() == "small scale, 7 epochs, mlp, bf16-mixed, batches of 64"
+
+
+def test_where_patience_ends_a_training_lengths_are_only_bounded() -> None:
+    config = TrainingConfig(epochs=1000, patience=5)
+    setting = Setting(data="moons", noise="none", method="co-teaching", options={"ramp": 10}, training=config)
+    for epochs, ramp in ((30, 10), (4, 4)):
+        shorter = varied(setting, Variation(epochs=epochs))
+        assert isinstance(shorter, Setting)
+        assert shorter.options["ramp"] == ramp

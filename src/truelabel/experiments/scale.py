@@ -124,10 +124,9 @@ def varied(setting: Setting | Calculation, variation: Variation) -> Setting | Ca
     )
     config, epochs = setting.training, _epochs(setting, variation)
     if epochs != config.epochs:
-        share = epochs / config.epochs
-        steps = tuple(round(step * share) for step in config.step_epochs)
+        steps = tuple(round(step * epochs / config.epochs) for step in config.step_epochs)
+        setting = replace(setting, options=_shortened(setting, epochs), average=min(setting.average, epochs))
         config = replace(config, epochs=epochs, step_epochs=steps)
-        setting = replace(setting, options=_shortened(setting, share), average=min(setting.average, epochs))
     config = replace(
         config,
         precision=variation.precision or config.precision,
@@ -164,26 +163,29 @@ def _epochs(setting: Setting, variation: Variation) -> int:
     return variation.epochs or _least(setting.training.epochs, variation.bounds.epochs) or setting.training.epochs
 
 
-def _shortened(setting: Setting, share: float) -> dict[str, Any]:
+def _shortened(setting: Setting, epochs: int) -> dict[str, Any]:
     options = {**get_method(setting.method).options(), **setting.options}
     lengths = {name: value for name, value in options.items() if name in IN_EPOCHS and value}
-    shorter = {name: _length(value, share) for name, value in lengths.items()}
+    shorter = {name: _length(value, setting, epochs) for name, value in lengths.items()}
     if "rounds" in options:  # each has an epoch at least
-        shorter["rounds"] = min(options["rounds"], max(1, round(setting.training.epochs * share)))
+        shorter["rounds"] = min(options["rounds"], epochs)
     return {**setting.options, **shorter}
 
 
-def _length(epochs: int, share: float) -> int:
-    return max(1, round(epochs * share)) if epochs else epochs
+def _length(length: int, setting: Setting, epochs: int) -> int:
+    """A length in epochs, when a training has fewer. Where patience ends it, its number of epochs is only a bound."""
+    if not length or setting.training.patience is not None:
+        return min(length, epochs)
+    return max(1, round(length * epochs / setting.training.epochs))
 
 
 def _in_time(cell: Cell, variation: Variation) -> Mapping[str, Any]:
     """The grid of a cell, whose lengths in epochs shrink along, each tried once."""
     if isinstance(cell.setting, Calculation):
         return cell.grid
-    share = _epochs(cell.setting, variation) / cell.setting.training.epochs
+    setting, epochs = cell.setting, _epochs(cell.setting, variation)
     return {
-        name: tuple(dict.fromkeys(_length(value, share) for value in values)) if name in IN_EPOCHS else values
+        name: tuple(dict.fromkeys(_length(value, setting, epochs) for value in values)) if name in IN_EPOCHS else values
         for name, values in cell.grid.items()
     }
 

@@ -11,9 +11,13 @@ from truelabel.corruption import (
     CIFAR10_MAP,
     CIFAR100_MAP,
     MNIST_MAP,
+    BlocksDropped,
     ConfusedAnnotators,
     Corruption,
+    EdgeAdded,
+    EdgeRemoved,
     InstanceDependent,
+    MaskReaders,
     asymmetric,
     cifar10_annotators,
     class_dependent,
@@ -82,8 +86,13 @@ def _digit_readers(classes: int, generator: torch.Generator, *, labels: Labels =
     return digit_readers(labels_per_example=labels, **amounts)
 
 
-def _lesion_readers(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:
-    return lesion_readers(labels_per_example=labels)
+def _lesion_readers(
+    classes: int, generator: torch.Generator, *, labels: Labels = None, strength: float = 1.0
+) -> Corruption:
+    # The group of Zhang 2020, whose readers err as much as ``strength`` says: at 2 the wrong one misses everything.
+    group = lesion_readers(labels_per_example=labels)
+    scaled = {"over": EdgeAdded(strength), "under": EdgeRemoved(2 * strength), "wrong": BlocksDropped(100 * strength)}
+    return group if strength == 1 else MaskReaders({**group.readers, **scaled}, group.classes, labels)
 
 
 def _tumour_readers(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:

@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from truelabel.experiments.measures.accuracy import accuracy, training_accuracy
+from truelabel.experiments.measures.cost import cost
+from truelabel.experiments.measures.foreground import foreground_dice
 from truelabel.experiments.measures.measure import Measure, Outcome
+from truelabel.experiments.measures.readers import reader_confusion_error, reader_masks, reader_predictions
 from truelabel.experiments.measures.residuals import residuals
 
 MEASURES: dict[str, Measure] = {
     "accuracy": accuracy,
+    "cost": cost,
+    "dice": foreground_dice,
+    "reader-confusion": reader_confusion_error,
+    "reader-masks": reader_masks,
+    "reader-predictions": reader_predictions,
     "residuals": residuals,
     "training-accuracy": training_accuracy,
 }

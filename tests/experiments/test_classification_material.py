@@ -70,3 +70,23 @@ def test_what_people_said_of_a_hundred_classes(tmp_path: Path) -> None:
     expected = cifar100n("noisy", tmp_path, images=material.train)
     np.testing.assert_array_equal(material.given.matrix()[:, 0], expected)
     assert material.given.classes == material.train.classes
+
+
+def test_clothing_is_judged_by_clean_labels(tmp_path: Path) -> None:
+    write_stand_in("clothing1m", tmp_path)
+    material = load_material("clothing1m", root=tmp_path, train=20, size=28)
+    assert material.train.inputs.shape == (20, 3, 28, 28)
+    assert material.test.inputs.shape == (48, 3, 28, 28)
+    assert material.given is not None
+    np.testing.assert_array_equal(material.given.label, material.train.labels)
+    assert load_material("clothing1m", root=tmp_path, train=1, test=1).train.inputs.shape == (1, 3, 224, 224)
+
+
+def test_views_of_the_heart(tmp_path: Path) -> None:
+    write_stand_in("cardiac-views", tmp_path)
+    material = load_material("cardiac-views", root=tmp_path, train=30)
+    assert material.train.inputs.shape == (30, 1, 96, 96)
+    assert material.test.inputs.shape == (48, 1, 96, 96)
+    assert material.given is not None
+    assert len(material.given.annotators) == 8
+    assert (material.given.label == material.train.labels[material.given.example]).mean() > 0.6

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +8,6 @@ import pytest
 from truelabel.data import MissingDataError
 from truelabel.experiments.material import MATERIALS, Material, load_material
 from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
-
-SMALL: dict[str, dict[str, Any]] = {}
-"""Options that fit the stand-ins, where the paper's sizes do not."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +35,7 @@ def test_every_material_that_reads_files_has_a_stand_in() -> None:
 
 @pytest.mark.parametrize("name", MATERIALS)
 def test_every_material_is_read_twice_alike(name: str, roots: dict[str, Path]) -> None:
-    options = SMALL.get(name, {})
+    options = STAND_INS[name].options if name in STAND_INS else {}
     material = load_material(name, root=roots.get(name), **options)
     same(material, load_material(name, root=roots.get(name), **options))
     assert len(material.train) >= 3
@@ -49,7 +45,7 @@ def test_every_material_is_read_twice_alike(name: str, roots: dict[str, Path]) -
 
 @pytest.mark.parametrize("name", MATERIALS)
 def test_the_first_examples_are_those_of_the_whole(name: str, roots: dict[str, Path]) -> None:
-    options = SMALL.get(name, {})
+    options = STAND_INS[name].options if name in STAND_INS else {}
     some = load_material(name, root=roots.get(name), train=3, test=2, **options)
     assert (len(some.train), len(some.test)) == (3, 2)
     if name in ("moons", "circles"):  # so many points are drawn anew

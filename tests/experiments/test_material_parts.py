@@ -35,6 +35,13 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         Material(points(3, classes=3), points(2, classes=3), said)
 
 
+def test_empty_parts_are_refused() -> None:
+    with pytest.raises(ValueError, match="points has no examples to train on"):
+        Material(points(0), points(2))
+    with pytest.raises(ValueError, match="points has no examples to test on"):
+        Material(points(2), points(0))
+
+
 def test_numbers_of_examples() -> None:
     check_counts(None, 1)
     with pytest.raises(ValueError, match="train must be a whole number"):

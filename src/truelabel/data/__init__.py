@@ -5,8 +5,10 @@ torch wait for what uses them.
 """
 
 from truelabel.data.arrays import load_array
+from truelabel.data.cardiac_views import cardiac_views
 from truelabel.data.cifar import cifar10, cifar100
 from truelabel.data.cifar_n import cifar10n, cifar100n
+from truelabel.data.clothing1m import clothing1m
 from truelabel.data.dataset import Dataset
 from truelabel.data.fetch import FetchError, fetch
 from truelabel.data.folder import image_folder, list_images
@@ -37,12 +39,14 @@ __all__ = [
     "ReadImages",
     "Source",
     "brats2019",
+    "cardiac_views",
     "centre_crop",
     "cifar10",
     "cifar10n",
     "cifar100",
     "cifar100n",
     "cityscapes",
+    "clothing1m",
     "data_root",
     "digits",
     "discs",

@@ -25,7 +25,14 @@ MATERIALS: dict[str, Loader] = {
     "cifar100": classification_material.cifar100,
     "cifar100n": classification_material.cifar100n,
     "svhn": classification_material.svhn,
+    "clothing1m": classification_material.clothing1m,
+    "cardiac-views": classification_material.cardiac_views,
     "mnist-segmentation": segmentation_material.mnist_segmentation,
+    "ms-lesions": segmentation_material.ms_lesions,
+    "brats2019": segmentation_material.brats2019,
+    "lidc": segmentation_material.lidc,
+    "pascal-voc": segmentation_material.pascal_voc,
+    "cityscapes": segmentation_material.cityscapes,
 }
 """What reads each; the docstring of a loader says what it splits, and what its options mean."""
 

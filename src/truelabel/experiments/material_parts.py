@@ -30,6 +30,9 @@ class Material:
     test_given: Annotations | None = None
 
     def __post_init__(self) -> None:
+        if not len(self.train) or not len(self.test):
+            what = "train" if not len(self.train) else "test"
+            raise ValueError(f"{self.train.name} has no examples to {what} on: add some")
         if self.train.classes != self.test.classes or self.train.inputs.shape[1:] != self.test.inputs.shape[1:]:
             raise ValueError(
                 f"train and test of {self.train.name} do not fit: {self.train.inputs.shape} with "

@@ -6,8 +6,10 @@ import hashlib
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from truelabel.experiments.material import load_material
 from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
 
 
@@ -22,11 +24,19 @@ def test_quick_small_and_repeatable(name: str, tmp_path: Path) -> None:
     began = time.perf_counter()
     write_stand_in(name, tmp_path / "once")
     assert time.perf_counter() - began < 2  # a small part of it unless the machine is busy
-    if name != "svhn":  # its files hold the time of writing
-        assert digest(tmp_path / "once") == digest(tmp_path / "warm")
+    assert digest(tmp_path / "once") == digest(tmp_path / "warm")
     write_stand_in(name, tmp_path / "other", seed=1)
     assert digest(tmp_path / "other") != digest(tmp_path / "once")
     assert sum(path.stat().st_size for path in (tmp_path / "once").rglob("*")) < 20_000_000
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+@pytest.mark.parametrize("examples", [10, 150])
+def test_other_sizes_are_read_too(name: str, examples: int, tmp_path: Path) -> None:
+    write_stand_in(name, tmp_path, examples=examples)
+    material = load_material(name, root=tmp_path, train=16, test=4, **STAND_INS[name].options)
+    assert len(material.train) >= 4
+    assert len(material.test) >= 4
 
 
 def test_what_is_unknown_or_too_small_is_refused(tmp_path: Path) -> None:
@@ -35,3 +45,13 @@ def test_what_is_unknown_or_too_small_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="examples must be a whole number of at least 10, got 3"):
         write_stand_in("mnist", tmp_path, examples=3)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_fit_under_one_root(tmp_path: Path) -> None:
+    for name in STAND_INS:
+        write_stand_in(name, tmp_path / "all")
+        write_stand_in(name, tmp_path / name)
+    for name, stand_in in STAND_INS.items():
+        shared, alone = (load_material(name, root=tmp_path / place, **stand_in.options) for place in ("all", name))
+        np.testing.assert_array_equal(shared.train.inputs, alone.train.inputs)
+        np.testing.assert_array_equal(shared.test.labels, alone.test.labels)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from truelabel.checks import check_whole
-from truelabel.experiments.stand_ins import cifar, idx, svhn
+from truelabel.experiments.stand_ins import cifar, idx, photographs, scenes, svhn, volumes
 
 __all__ = ["STAND_INS", "StandIn", "write_stand_in"]
 
 
 class StandIn(NamedTuple):
-    """What writes a stand-in, ``(root, examples, generator)``, and how many training examples it holds unless asked."""
+    """A small data set that can be made up.
+
+    Attributes:
+        write: ``(root, examples, generator)``, writes it.
+        examples: how many to train on unless asked.
+        options: what to pass to :func:`truelabel.experiments.material.load_material` where the sizes of the real one
+            would only pad or enlarge these.
+    """
 
     write: Callable[[Path, int, np.random.Generator], None]
     examples: int = 96
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 STAND_INS: dict[str, StandIn] = {
@@ -29,7 +38,14 @@ STAND_INS: dict[str, StandIn] = {
     "cifar100": StandIn(cifar.write_cifar100, 200),
     "cifar100n": StandIn(cifar.write_cifar100n, 200),
     "svhn": StandIn(svhn.write_svhn),
+    "clothing1m": StandIn(photographs.write_clothing1m, options={"size": 32}),
+    "cardiac-views": StandIn(photographs.write_cardiac_views),
     "mnist-segmentation": StandIn(idx.write_mnist),
+    "ms-lesions": StandIn(volumes.write_ms_lesions, 10),
+    "brats2019": StandIn(volumes.write_brats2019, 64, {"crop": (48, 48)}),
+    "lidc": StandIn(volumes.write_lidc, 24),
+    "pascal-voc": StandIn(scenes.write_pascal_voc, 24, {"size": (48, 48)}),
+    "cityscapes": StandIn(scenes.write_cityscapes, 24, {"size": (32, 64)}),
 }
 """One for every material that reads files; toys need none. Those of 100 classes hold more, so that none is missing."""
 

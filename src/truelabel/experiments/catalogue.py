@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from truelabel.experiments import englesson2023
+from truelabel.experiments import englesson2023, zhang2020
 from truelabel.experiments.table import Paper, Table
 
 PAPERS: dict[str, Paper] = {
     "englesson2023": englesson2023.PAPER,
+    "zhang2020": zhang2020.PAPER,
 }
 
 

@@ -87,12 +87,17 @@ def _digit_readers(classes: int, generator: torch.Generator, *, labels: Labels =
 
 
 def _lesion_readers(
-    classes: int, generator: torch.Generator, *, labels: Labels = None, strength: float = 1.0
+    classes: int, generator: torch.Generator, *, labels: Labels = None, strength: float = 1.0, period: int = 200
 ) -> Corruption:
-    # The group of Zhang 2020, whose readers err as much as ``strength`` says: at 2 the wrong one misses everything.
+    """The group of Zhang 2020, who err ``strength`` times as much; the wrong one misses half of every ``period``."""
     group = lesion_readers(labels_per_example=labels)
-    scaled = {"over": EdgeAdded(strength), "under": EdgeRemoved(2 * strength), "wrong": BlocksDropped(100 * strength)}
-    return group if strength == 1 else MaskReaders({**group.readers, **scaled}, group.classes, labels)
+    readers = {
+        **group.readers,
+        "over": EdgeAdded(strength),
+        "under": EdgeRemoved(2 * strength),
+        "wrong": BlocksDropped(min(period, period / 2 * strength), period),
+    }
+    return MaskReaders(readers, group.classes, labels)
 
 
 def _tumour_readers(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:

@@ -5,7 +5,7 @@ STAMP := .venv/.ready
 # One thread per test process: two processes with two threads each would fight over two cores.
 WORKERS ?= auto
 
-.PHONY: demo test test-long check setup docs format clean
+.PHONY: demo test test-long check setup docs tables format clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMP)
@@ -34,6 +34,10 @@ check: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
+
+tables: $(STAMP)
+	for paper in $(patsubst src/truelabel/experiments/%.py,%,$(wildcard src/truelabel/experiments/*20??.py)); do \
+	    $(BIN)/truelabel reproduce $$paper --markdown docs/tables/$$paper.md; done
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -209,6 +209,9 @@ NETWORKS: dict[str, Shape] = {
     "resnet-18": (3, 9, 8),
     "resnet-34": (1, 9, 8),
     "resnet-50": (3, 9, 9),
+    "resnet-18-imagenet": (1, 28, 28),
+    "resnet-34-imagenet": (3, 32, 32),
+    "resnet-50-imagenet": (3, 32, 32),
     "wrn-28-2": (3, 8, 9),
     "unet": (2, 9, 14),
 }

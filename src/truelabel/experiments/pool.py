@@ -110,7 +110,7 @@ class Ray:
         if not ray.is_initialized():
             ray.init(log_to_driver=False)
         there = replace(site, results=None)
-        task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0)(work)
+        task: Any = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0)(work)
         waiting, running = list(reversed(planned)), dict[Any, Planned]()
         while running or (waiting and not _over(end)):
             while waiting and len(running) < self.workers and not _over(end):

@@ -47,7 +47,7 @@ class Records:
         if not self.path.exists():
             return []
         records = []
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        for line in self.path.read_text(encoding="utf-8").split("\n"):
             with contextlib.suppress(json.JSONDecodeError):
                 record = json.loads(line)
                 if isinstance(record, dict) and "id" in record:

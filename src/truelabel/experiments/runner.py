@@ -50,7 +50,7 @@ class Report:
         done: runs with a new record.
         failed: runs with an error.
         stopped: runs that the clock stopped; their checkpoints are kept.
-        left: runs that are still to be done, of this shard.
+        left: runs that are still to be done, of this shard, and whose data is there.
         missing: what is not on this machine, by name of the data, and how many runs wait for it.
     """
 
@@ -114,6 +114,7 @@ def reproduce(
             continue
         break
     still = [run for run in due(wanted, records.finished()) if shard.has(run.id)]
+    still = _readable(still, site, variation, missing)
     return Report(counts["done"], counts["failed"], counts["stopped"], len(still), missing)
 
 

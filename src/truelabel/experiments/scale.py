@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from truelabel.checks import check_whole
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.setting import Setting
+from truelabel.experiments.stand_ins import STAND_INS
 from truelabel.experiments.table import Cell, Place, Table
 from truelabel.methods import get_method
 from truelabel.training.config import Precision
@@ -172,7 +173,14 @@ def _smoke(setting: Setting) -> Setting:
     if family.startswith(("resnet", "wrn", "lenet", "tanno", "collier")):
         network = "tanno-cnn:4"
     config = replace(setting.training, batch_size=min(setting.training.batch_size, 16))
-    return replace(setting, options={**setting.options, **few}, network=network, training=config)
+    fitting = STAND_INS[setting.data].options if setting.data in STAND_INS else {}
+    return replace(
+        setting,
+        options={**setting.options, **few},
+        network=network,
+        training=config,
+        data_options={**setting.data_options, **fitting},
+    )
 
 
 def _fewer(grid: Mapping[str, Any], values: int | None) -> dict[str, Any]:

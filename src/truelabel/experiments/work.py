@@ -41,6 +41,9 @@ class Site:
     save_every: float = 20.0
     threads: int | None = None
 
+    def __post_init__(self) -> None:
+        Engine(device=self.device)  # which refuses what there is not
+
 
 @dataclass(frozen=True)
 class Ended:

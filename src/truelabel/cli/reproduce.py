@@ -1,0 +1,202 @@
+"""``truelabel reproduce``: the papers' tables as commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from truelabel.experiments.pool import Pool
+    from truelabel.experiments.runner import Progress, Report
+    from truelabel.experiments.table import Paper, Table
+
+RESULTS = Path("results")
+WORK = Path("runs/reproduce")
+
+
+def reproduce(
+    table: Annotated[str, typer.Argument(help="PAPER/TABLE, or PAPER for all of its tables; see --list.")] = "",
+    scale: Annotated[str, typer.Option(help="smoke: seconds, made-up data; small: minutes on a CPU; paper.")] = "paper",
+    rows: Annotated[str | None, typer.Option(help="Only rows that match, such as 'MNIST*'.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Only columns that match.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Seeds; the paper's number by default.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs instead of the paper's.")] = None,
+    examples: Annotated[int | None, typer.Option(help="Training examples instead of the paper's.")] = None,
+    test_examples: Annotated[int | None, typer.Option(help="Test examples instead of all.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Batch size instead of the paper's.")] = None,
+    precision: Annotated[str | None, typer.Option(help="32-true or bf16-mixed.")] = None,
+    network: Annotated[str | None, typer.Option(help="Network instead of the paper's.")] = None,
+    workers: Annotated[int, typer.Option(help="Runs at once, each in a process of its own if more than 1.")] = 1,
+    on: Annotated[str, typer.Option(help="processes of this machine, or a cluster of ray.")] = "processes",
+    gpus: Annotated[float, typer.Option(help="With --on ray: GPUs of a run; a share lets several have one.")] = 0.0,
+    shard: Annotated[str, typer.Option(help="The part that is this machine's: 3/16 is the third of sixteen.")] = "1/1",
+    minutes: Annotated[float | None, typer.Option(help="Stop cleanly after this long; the next call goes on.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    results: Annotated[Path | None, typer.Option(help="Folder of the records: results, or under --work.")] = None,
+    work: Annotated[Path, typer.Option(help="Folder of checkpoints.")] = WORK,
+    show: Annotated[bool, typer.Option("--show", help="Run nothing: show what the records have.")] = False,
+    markdown: Annotated[Path | None, typer.Option(help="Write the paper's page for the documentation.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List papers and tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+) -> None:
+    """Run a table of a paper: what is missing is done, what has a record is not repeated."""
+    from truelabel.experiments.catalogue import find_tables
+    from truelabel.experiments.pages import page
+    from truelabel.experiments.plan import Shard, narrowed
+    from truelabel.experiments.records import Records
+    from truelabel.experiments.runner import reproduce as run_tables
+    from truelabel.experiments.runner import site_for
+    from truelabel.experiments.scale import Variation, varied_table
+
+    if list_ or not table:
+        _list(as_json)
+        return
+    paper, tables = find_tables(table)
+    variation = Variation(
+        scale=scale,  # type: ignore[arg-type]  # it checks itself
+        epochs=epochs,
+        examples=examples,
+        test=test_examples,
+        precision=precision,  # type: ignore[arg-type]
+        network=network,
+        batch_size=batch_size,
+    )
+    if seeds is not None and seeds < 1:
+        raise ValueError(f"--seeds must be at least 1, got {seeds}")
+    folder = results or (RESULTS if scale == "paper" else work / scale)
+    records = Records(folder / f"{paper.name}.jsonl")
+    if markdown is not None:
+        from truelabel.atomic import write_atomically
+
+        write_atomically(markdown, page(paper, records.read()).encode())
+        typer.echo(f"wrote {markdown}")
+        return
+    scaled = [varied_table(narrowed(each, rows, columns), variation) for each in _matching(tables, rows, columns)]
+    if not show:
+        report = run_tables(
+            scaled,
+            records,
+            site_for(variation, work, device),
+            variation=variation,
+            seeds=seeds,
+            shard=Shard.parse(shard),
+            minutes=minutes,
+            pool=_pool(on, workers, gpus),
+            listen=_say,
+        )
+        _sum_up(report, records.path)
+    _show(paper, scaled, records.finished(), seeds, as_json)
+    if not show and (report.failed or (report.missing and not report.done)):
+        raise typer.Exit(1)
+
+
+def _matching(tables: tuple[Table, ...], rows: str | None, columns: str | None) -> list[Table]:
+    """Of several tables those in which something matches; one that was named must."""
+    from truelabel.experiments.plan import narrowed
+
+    if len(tables) == 1:
+        return list(tables)
+    kept = []
+    for each in tables:
+        try:
+            narrowed(each, rows, columns)
+        except ValueError:
+            continue
+        kept.append(each)
+    if not kept:
+        raise ValueError(f"no table has --rows {rows} and --columns {columns}: see truelabel reproduce --list")
+    return kept
+
+
+def _pool(on: str, workers: int, gpus: float) -> Pool:
+    from truelabel.experiments.pool import Here, Processes, Ray
+
+    if workers < 1:
+        raise ValueError(f"--workers must be at least 1, got {workers}")
+    if on == "ray":
+        return Ray(workers, gpus)
+    if on != "processes":
+        raise ValueError(f"--on must be processes or ray, got {on!r}")
+    return Here() if workers == 1 else Processes(workers)
+
+
+def _list(as_json: bool) -> None:
+    from truelabel.experiments.catalogue import PAPERS
+    from truelabel.experiments.plan import due
+
+    told: list[dict[str, Any]] = [
+        {
+            "name": f"{paper.name}/{table.name}",
+            "title": table.title,
+            "rows": list(table.rows),
+            "columns": list(table.columns),
+            "metrics": [metric.name for metric in table.metrics],
+            "seeds": table.seeds,
+            "runs": len(due([(table, table.seeds)], {})),
+            "notes": list(table.notes),
+        }
+        for paper in PAPERS.values()
+        for table in paper.tables
+    ]
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    from truelabel.cli.tables import show
+
+    lines = [[each["name"], each["title"], each["seeds"], each["runs"]] for each in told]
+    show(["table", "what it shows", "seeds", "runs"], lines, right=2)
+
+
+def _say(progress: Progress) -> None:
+    """A line on standard error for every run that ended."""
+    record = progress.ended.record or {}
+    if "error" in record:
+        what = record["error"]
+    else:
+        numbers = {name: value for name, value in record.get("scores", {}).items() if isinstance(value, float)}
+        what = ", ".join(f"{name} {value:.4g}" for name, value in list(numbers.items())[:4]) or progress.ended.end
+    left = "" if progress.seconds_left is None else f"; about {_duration(progress.seconds_left)} left"
+    typer.echo(f"[{progress.done}/{progress.total}] {progress.planned.label}: {what}{left}", err=True)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _sum_up(report: Report, path: Path) -> None:
+    parts = [f"{report.done} new records in {path}"]
+    parts += [f"{report.failed} runs failed, see their error there"] if report.failed else []
+    parts += [f"{report.stopped} stopped by the clock"] if report.stopped else []
+    parts += [f"{report.left} are left: run the same command again"] if report.left else []
+    typer.echo("; ".join(parts), err=True)
+    for why, runs in report.missing.values():
+        typer.echo(f"{runs} runs wait for data: {why}", err=True)
+
+
+def _show(paper: Paper, tables: list[Table], finished: dict[str, Any], seeds: int | None, as_json: bool) -> None:
+    from truelabel.experiments.summary import summarise, to_json
+
+    summaries = [(table, summarise(table, finished, seeds)) for table in tables]
+    if as_json:
+        import json
+
+        typer.echo(json.dumps([to_json(*each) for each in summaries], indent=2, ensure_ascii=False))
+        return
+    from truelabel.cli.tables import show
+    from truelabel.experiments.pages import cell_lines
+
+    for table, summary in summaries:
+        for metric in table.metrics:
+            lines = []
+            for row in table.rows:
+                entries = [summary.get((row, column, metric.name)) for column in table.columns]
+                lines.append([row, *("" if e is None else "\n".join(cell_lines(e, metric.digits)) for e in entries)])
+            show(["", *table.columns], lines, title=f"{paper.name}/{table.name}, {metric.title}: {table.title}")
+        for note in table.notes:
+            typer.echo(f"  {note}")

@@ -1,0 +1,104 @@
+"""Tables as Markdown, beside the paper's numbers, made anew from the records whenever these grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+from truelabel.experiments.plan import Finished, due
+from truelabel.experiments.records import Record
+from truelabel.experiments.scale import Variation, varied_table
+from truelabel.experiments.summary import Entry, Summary, summarise
+from truelabel.experiments.table import Metric, Paper, Table
+
+NOT_RUN = "not run"
+
+
+def cell_lines(entry: Entry, digits: int) -> list[str]:
+    """What one place shows, a line each: ours, the paper's, the difference.
+
+    Example:
+        >>> from truelabel.experiments.table import Published
+        >>> cell_lines(Entry("92.3 ± 5.2 (5)", 92.3, 5.2, 5, Published(96.5, 1.2, "96.5±1.2"), -4.2), 1)
+        ['92.3 ± 5.2 (5)', 'paper 96.5±1.2', '−4.2']
+    """
+    ours = f"{entry.text}{entry.mark}" if entry.text else NOT_RUN
+    lines = [f"**{ours}**" if entry.best and entry.text else ours]
+    if entry.published is not None:
+        lines.append(f"paper {entry.published.text}")
+    if entry.difference is not None:
+        lines.append(f"{entry.difference:+.{digits}f}".replace("-", "−"))
+    return lines
+
+
+def markdown(table: Table, summary: Summary, *, empty_rows: bool = True) -> str:
+    """A table as Markdown, one for each metric.
+
+    Args:
+        table: at its scale.
+        summary: its entries.
+        empty_rows: also rows that have not been run.
+    """
+    return "\n\n".join(_metric_table(table, metric, summary, empty_rows) for metric in table.metrics)
+
+
+def _metric_table(table: Table, metric: Metric, summary: Summary, empty_rows: bool) -> str:
+    lines = [f"*{metric.title}*", ""]
+    lines += ["| | " + " | ".join(map(_escaped, table.columns)) + " |", "|---" * (len(table.columns) + 1) + "|"]
+    for row in table.rows:
+        entries = [summary.get((row, column, metric.name)) for column in table.columns]
+        if not empty_rows and not any(entry is not None and entry.text for entry in entries):
+            continue
+        texts = ["" if entry is None else "<br>".join(cell_lines(entry, metric.digits)) for entry in entries]
+        lines.append("| " + " | ".join([_escaped(row), *texts]) + " |")
+    return "\n".join(lines)
+
+
+def variations(records: Sequence[Record]) -> list[Variation]:
+    """What there are records of, in the order in which they came; smoke tests show nothing."""
+    known = {field.name for field in fields(Variation)}
+    found: dict[Variation, None] = {}
+    for record in records:
+        said = record.get("variation", {})
+        if said.get("scale", "paper") != "smoke" and said.keys() <= known:
+            found[Variation(**said)] = None
+    return list(found)
+
+
+def page(paper: Paper, records: Sequence[Record]) -> str:
+    """All that has been run of a paper, for the documentation."""
+    finished = {record["id"]: record for record in records if "error" not in record}
+    lines = [
+        f"# {paper.name}",
+        "",
+        f"{paper.title}. Made by `make tables` from `results/{paper.name}.jsonl`; do not edit.",
+        "",
+        "Each place has our mean ± standard deviation and the number of seeds, the paper's number, and the difference.",
+        "",
+    ]
+    waiting = []
+    for table in paper.tables:
+        parts = list(_parts(table, finished, variations(records)))
+        if parts:
+            lines += [f"## {table.name}: {table.title}", "", *parts]
+            lines += [f"- {note}" for note in table.notes] + [""] * bool(table.notes)
+        else:
+            waiting.append(f"| `{paper.name}/{table.name}` | {table.title} | {len(due([(table, table.seeds)], {}))} |")
+    if waiting:
+        lines += ["## Not run yet", "", "| table | what it shows | runs |", "|---|---|---|", *waiting, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _parts(table: Table, finished: Finished, found: Sequence[Variation]) -> Iterator[str]:
+    for variation in found:
+        at_scale = varied_table(table, variation)
+        summary = summarise(at_scale, finished)
+        there = sum(bool(entry.text) for entry in summary.values())
+        if there:
+            left = len(due([(at_scale, at_scale.seeds)], finished))
+            state = "complete" if not left else f"{left} runs are missing"
+            yield f"**{variation.says()}**; {state}.\n\n{markdown(at_scale, summary, empty_rows=False)}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,175 @@
+"""What records say about a table: means over seeds, tests, and how far the paper is."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from truelabel.experiments.plan import Finished, chosen, scored, tried
+from truelabel.experiments.records import Record
+from truelabel.experiments.table import Cell, Metric, Published, Table
+from truelabel.metrics import paired_t_test, significance, welch_t_test
+
+LEVEL = 0.05
+"""Of Welch's test: what is not different from the best is marked as good as it."""
+
+QUARTERS = 4
+"""Points of a curve that are shown in a table."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One metric of one place.
+
+    Attributes:
+        text: as shown: mean, spread and number of seeds, the options chosen, or points of a curve; empty if not run.
+        mean: over seeds, in the unit of the table; None where there is no number.
+        std: standard deviation over seeds; None for fewer than two.
+        seeds: how many there are.
+        published: what the paper prints.
+        difference: mean minus published mean.
+        mark: of a paired test against another row: *, † or ‡.
+        best: not significantly worse than the best of its column (Welch's test).
+    """
+
+    text: str = ""
+    mean: float | None = None
+    std: float | None = None
+    seeds: int = 0
+    published: Published | None = None
+    difference: float | None = None
+    mark: str = ""
+    best: bool = False
+
+
+Summary = dict[tuple[str, str, str], Entry]
+"""Entries by row, column and name of the metric."""
+
+
+def summarise(table: Table, finished: Finished, seeds: int | None = None) -> Summary:
+    """All entries of a table at its scale.
+
+    Args:
+        table: at its scale.
+        finished: records by id.
+        seeds: instead of the table's own number.
+    """
+    seeds = seeds or table.seeds
+    records = {(cell.row, cell.column): scored(cell, seeds, finished) for cell in table.cells}
+    summary: Summary = {}
+    for cell in table.cells:
+        for metric in table.metrics:
+            published = table.published.get((cell.row, cell.column, metric.name))
+            found = records[cell.row, cell.column]
+            if table.shows == "options":
+                entry = Entry(_options(cell, finished), published=published, seeds=len(found))
+            elif table.shows == "curves":
+                entry = Entry(_curve(found, metric), published=published, seeds=len(found))
+            else:
+                entry = _entry(_values(found, metric), metric, published)
+            summary[cell.row, cell.column, metric.name] = entry
+    return _tested(table, summary, records)
+
+
+def to_json(table: Table, summary: Summary) -> dict[str, Any]:
+    """The same as plain values."""
+    places = []
+    for (row, column, metric), entry in summary.items():
+        place = {"row": row, "column": column, "metric": metric, "ours": entry.text, "seeds": entry.seeds}
+        place |= {"mean": entry.mean, "std": entry.std, "difference": entry.difference, "mark": entry.mark}
+        place["paper"] = None if entry.published is None else entry.published.text
+        places.append(place)
+    return {"table": table.name, "title": table.title, "places": places, "notes": list(table.notes)}
+
+
+def _values(records: Sequence[Record], metric: Metric) -> dict[int, float]:
+    """Scores by seed, in the unit of the metric."""
+    return {
+        record["seed"]: metric.factor * record["scores"][metric.name]
+        for record in records
+        if isinstance(record["scores"].get(metric.name), int | float)
+    }
+
+
+def _entry(values: Mapping[int, float], metric: Metric, published: Published | None) -> Entry:
+    if not values:
+        return Entry(published=published)
+    mean = statistics.fmean(values.values())
+    std = statistics.stdev(values.values()) if len(values) > 1 else None
+    spread = "" if std is None else f" ± {std:.{metric.digits}f}"
+    text = f"{mean:.{metric.digits}f}{spread} ({len(values)})"
+    printed = None if published is None else published.mean
+    return Entry(text, mean, std, len(values), published, None if printed is None else mean - printed)
+
+
+def _options(cell: Cell, finished: Finished) -> str:
+    options = chosen(cell, finished)
+    if options is None:
+        there, of = tried(cell, finished)
+        return f"{there} of {of} tried" if there else ""
+    return ", ".join(f"{value:g}" if isinstance(value, int | float) else str(value) for value in options.values())
+
+
+def _curve(records: Sequence[Record], metric: Metric) -> str:
+    """Its mean over seeds after each quarter of the training."""
+    curves = [record["curves"][metric.name] for record in records if record.get("curves", {}).get(metric.name)]
+    if not curves:
+        return ""
+    shortest = min(map(len, curves))
+    ends = [max(1, round(shortest * quarter / QUARTERS)) - 1 for quarter in range(1, QUARTERS + 1)]
+    points = [metric.factor * statistics.fmean(curve[end] for curve in curves) for end in dict.fromkeys(ends)]
+    return " → ".join(f"{point:.{metric.digits}f}" for point in points)
+
+
+def block(row: str) -> str:
+    """The block of a row, which its name starts with.
+
+    Example:
+        >>> block("MNIST: CE"), block("CE")
+        ('MNIST', '')
+    """
+    name, colon, _ = row.partition(": ")
+    return name if colon else ""
+
+
+def _tested(table: Table, summary: Summary, records: Mapping[tuple[str, str], list[Record]]) -> Summary:
+    """The same with the marks of the table's test, where two seeds or more are there."""
+    if table.test is None:
+        return summary
+    out = dict(summary)
+    for metric in table.metrics:
+        values = {place: _values(found, metric) for place, found in records.items()}
+        for (row, column), ours in values.items():
+            rivals = [r for r in table.rows if block(r) == block(row) and len(values.get((r, column), ())) > 1]
+            other = _against(table, metric, column, rivals, values)
+            if other is None or len(ours) < 2:
+                continue
+            key = (row, column, metric.name)
+            out[key] = _marked(table, out[key], ours, values[other, column], is_other=other == row)
+    return out
+
+
+def _against(
+    table: Table,
+    metric: Metric,
+    column: str,
+    rivals: Sequence[str],
+    values: Mapping[tuple[str, str], Mapping[int, float]],
+) -> str | None:
+    if table.against is not None:
+        return next((row for row in rivals if row.endswith(table.against)), None)
+    sign = 1 if metric.better == "higher" else -1
+    return max(rivals, key=lambda row: sign * statistics.fmean(values[row, column].values()), default=None)
+
+
+def _marked(table: Table, entry: Entry, ours: Mapping[int, float], other: Mapping[int, float], is_other: bool) -> Entry:
+    if table.test == "paired":
+        common = sorted(ours.keys() & other.keys())
+        if is_other or len(common) < 2:
+            return entry
+        test = paired_t_test([ours[seed] for seed in common], [other[seed] for seed in common])
+        return replace(entry, mark=significance(test.p_value))
+    test = welch_t_test(list(ours.values()), list(other.values()))
+    return replace(entry, best=is_other or test.p_value >= LEVEL)

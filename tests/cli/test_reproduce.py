@@ -1,0 +1,105 @@
+"""``truelabel reproduce``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from truelabel.experiments.catalogue import PAPERS
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRUELABEL_DATA", str(tmp_path / "no-data"))
+
+
+def test_the_list_names_every_table_and_what_it_takes(cli: Cli) -> None:
+    code, printed, errors = cli("reproduce", "--list", "--json")
+    assert (code, errors) == (0, "")
+    told = {entry["name"]: entry for entry in json.loads(printed)}
+    assert list(told) == [f"{paper.name}/{table.name}" for paper in PAPERS.values() for table in paper.tables]
+    first = told["englesson2023/table-1"]
+    assert (first["seeds"], first["runs"], len(first["rows"]), len(first["columns"])) == (5, 1215, 27, 9)
+    code, printed, errors = cli("reproduce")
+    assert (code, errors) == (0, "")
+    assert " englesson2023/table-1 " in printed
+    assert " 1215 " in printed
+
+
+def test_a_smoke_test_runs_shows_and_is_not_repeated(cli: Cli) -> None:
+    table = ("reproduce", "englesson2023/table-3", "--scale", "smoke", "--device", "cpu")
+    code, printed, errors = cli(*table)
+    assert code == 0
+    assert errors.count("\n[") == 4
+    assert errors.startswith("[1/5] table-3, Identity, 10N worst, seed 0: accuracy ")
+    assert errors.endswith("5 new records in runs/reproduce/smoke/englesson2023.jsonl\n")
+    assert "paper 65.64±1.53" in printed
+    again = cli(*table)
+    assert again[2] == "0 new records in runs/reproduce/smoke/englesson2023.jsonl\n"
+    assert again[1] == printed
+    code, printed, errors = cli(*table, "--show", "--json")
+    (told,) = json.loads(printed)
+    assert (code, errors, told["table"]) == (0, "", "table-3")
+    assert {place["seeds"] for place in told["places"]} == {1}
+    assert not Path("results").exists()
+
+
+def test_rows_columns_shards_and_the_clock(cli: Cli) -> None:
+    table = ("reproduce", "englesson2023/figure-2", "--results", "r", "--rows", "λ = 1*", "--columns", "r = [12]")
+    code, printed, errors = cli(*table, "--minutes", "0")
+    assert (code, errors) == (0, "0 new records in r/englesson2023.jsonl; 2 are left: run the same command again\n")
+    assert printed.count("not run") == 4
+    for shard in ("1/2", "2/2"):
+        assert cli(*table, "--shard", shard)[0] == 0
+    lines = Path("r/englesson2023.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["setting"]["options"]["residual"] for line in lines) == [1.0, 2.0]
+
+
+def test_what_is_missing_is_named_and_nothing_is_written(cli: Cli) -> None:
+    code, printed, errors = cli("reproduce", "englesson2023/figure-7")
+    assert code == 1
+    assert "1 runs wait for data: mnist is not in " in errors
+    assert "train-images-idx3-ubyte" in errors
+    assert "not run" in printed
+    assert not Path("results").exists()
+
+
+def test_a_page_is_written(cli: Cli) -> None:
+    assert cli("reproduce", "englesson2023/figure-2")[0] == 0
+    code, printed, errors = cli("reproduce", "englesson2023", "--markdown", "page.md")
+    assert (code, printed, errors) == (0, "wrote page.md\n", "")
+    text = Path("page.md").read_text()
+    assert "## figure-2: loss with the best variance, against the residual" in text
+    assert "| `englesson2023/table-1` |" in text.split("## Not run yet")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nobody"], "there is no paper 'nobody': choose from"),
+        (["englesson2023/table-9"], "englesson2023 has no 'table-9': choose from table-1"),
+        (["englesson2023/table-1", "--scale", "huge"], "scale must be one of smoke, small, paper, got 'huge'"),
+        (["englesson2023/table-1", "--rows", "nope"], "no place of table-1 has"),
+        (["englesson2023", "--rows", "nope"], "no table has --rows nope and --columns None"),
+        (["englesson2023/table-1", "--shard", "5/4"], "shard must be NUMBER/OF with a number from 1 to OF, got 5/4"),
+        (["englesson2023/table-1", "--shard", "half"], "shard must be NUMBER/OF, such as 3/16, got 'half'"),
+        (["englesson2023/table-1", "--workers", "0"], "--workers must be at least 1, got 0"),
+        (["englesson2023/table-1", "--seeds", "0"], "--seeds must be at least 1, got 0"),
+        (["englesson2023/table-1", "--epochs", "0"], "epochs must be a whole number of at least 1, got 0"),
+        (["englesson2023/table-1", "--on", "mars"], "--on must be processes or ray, got 'mars'"),
+        (["englesson2023/table-1", "--precision", "64"], "precision must be one of 32-true, bf16-mixed, got '64'"),
+        (["englesson2023/table-1", "--device", "tpu"], "device must be one of auto, cpu, cuda, mps, got 'tpu'"),
+    ],
+)
+def test_a_wrong_call_is_one_line(arguments: list[str], message: str, cli: Cli) -> None:
+    code, printed, errors = cli("reproduce", *arguments)
+    assert (code, printed) == (1, "")
+    assert errors.startswith(f"error: {message}")
+    assert errors.count("\n") == 1
+    assert not Path("results").exists()

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from truelabel.experiments.plan import Shard, due
+from truelabel.experiments.records import Records
+from truelabel.experiments.runner import Progress, cost, reproduce, site_for
+from truelabel.experiments.scale import Variation, varied_table
+from truelabel.experiments.setting import Setting
+from truelabel.experiments.summary import summarise
+from truelabel.experiments.table import Cell, Table
+from truelabel.experiments.work import Site
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    return Records(tmp_path / "results" / "tiny.jsonl")
+
+
+def test_searches_come_first_then_all_seeds_and_a_second_call_does_nothing(
+    table: Table, records: Records, site: Site
+) -> None:
+    seen: list[Progress] = []
+    report = reproduce([table], records, site, listen=seen.append)
+    # Two places of three seeds; two searches of three values with the first seed, and two seeds more of the best.
+    assert report.done == 2 * 3 + 2 * (3 + 2) == len(records.read())
+    assert (report.failed, report.left, report.missing) == (0, 0, {})
+    assert [progress.done for progress in seen] == list(range(1, 17))
+    assert seen[-1].total == 16
+    assert all(progress.seconds_left is not None for progress in seen)
+    entries = summarise(table, records.finished())
+    assert all(entry.seeds == 3 for entry in entries.values())
+    again = reproduce([table], records, site)
+    assert again.done == 0
+    assert len(records.read()) == 16
+
+
+def test_a_search_takes_the_value_that_noisy_validation_labels_prefer(
+    table: Table, records: Records, site: Site
+) -> None:
+    reproduce([table], records, site)
+    finished = list(records.finished().values())
+    searched = [r for r in finished if r["setting"]["method"] != "cross-entropy"]
+    for rate in (0.0, 0.2):
+        first = [r for r in searched if r["seed"] == 0 and r["setting"]["noise_options"]["rate"] == rate]
+        later = {
+            r["setting"]["options"]["q"]
+            for r in searched
+            if r["seed"] > 0 and r["setting"]["noise_options"]["rate"] == rate
+        }
+        best = max(r["valid"]["accuracy"] for r in first)
+        assert later == {next(r["setting"]["options"]["q"] for r in first if r["valid"]["accuracy"] == best)}
+
+
+def test_a_run_that_fails_is_written_down_and_stops_nothing(table: Table, records: Records, site: Site) -> None:
+    good = table.cells[0]
+    assert isinstance(good.setting, Setting)
+    bad = Cell("broken", good.column, replace(good.setting, network="no-such-network"))
+    broken = replace(table, cells=(bad, good), published={}, seeds=1)
+    report = reproduce([broken], records, site)
+    assert (report.done, report.failed, report.left) == (1, 1, 1)
+    (failed,) = records.failed().values()
+    assert "unknown network 'no-such-network'" in failed["error"]
+    assert "Traceback" in failed["traceback"]
+    # It is tried again by the next call, once.
+    again = reproduce([broken], records, site)
+    assert (again.done, again.failed) == (0, 1)
+
+
+def test_the_clock_stops_inside_a_run_which_then_goes_on_and_ends_alike(
+    setting: Callable[..., Setting], tmp_path: Path, records: Records, site: Site
+) -> None:
+    long = Table(name="t", title="", cells=(Cell("CE", "0.2", setting(epochs=60)),))
+    whole = Records(tmp_path / "whole.jsonl")
+    reproduce([long], whole, replace(site, work=tmp_path / "other"))
+    calls = 0
+    while not records.finished():
+        report = reproduce([long], records, site, minutes=0.02 / 60)
+        calls += 1
+        assert calls < 200
+        assert report.done + report.stopped == 1
+    assert calls > 1
+    (ours,), (theirs,) = records.finished().values(), whole.finished().values()
+    assert (ours["scores"], ours["valid"]) == (theirs["scores"], theirs["valid"])
+    assert ours["epochs"] == 60
+    assert not (site.work / ours["id"]).exists(), "checkpoints of a finished run are removed"
+
+
+def test_no_time_no_run(table: Table, records: Records, site: Site) -> None:
+    report = reproduce([table], records, site, minutes=0.0)
+    assert (report.done, report.left) == (0, len(due([(table, 3)], {})))
+    assert not records.path.exists()
+
+
+def test_shards_share_the_work_and_leave_nothing(table: Table, records: Records, site: Site) -> None:
+    plain = replace(table, cells=table.cells[:2], published={}, seeds=5)
+    done = [reproduce([plain], records, site, shard=Shard(number, 3)).done for number in (1, 2, 3)]
+    assert sum(done) == 10 == len(records.read())
+    assert max(done) < 10
+
+
+def test_missing_data_is_told_once_and_the_rest_runs(table: Table, records: Records, site: Site) -> None:
+    there = table.cells[0]
+    assert isinstance(there.setting, Setting)
+    away = Cell("away", there.column, replace(there.setting, data="svhn"))
+    half = replace(table, cells=(away, there), published={}, seeds=2)
+    report = reproduce([half], records, replace(site, root=site.work / "nowhere"))
+    assert (report.done, report.failed, report.left) == (2, 0, 0)
+    why, runs = report.missing["svhn"]
+    assert runs == 2
+    assert "train_32x32.mat" in why
+
+
+def test_a_smoke_test_reads_made_up_files(records: Records, tmp_path: Path) -> None:
+    from truelabel.experiments.catalogue import find_tables
+
+    variation = Variation(scale="smoke")
+    small = varied_table(find_tables("englesson2023/figure-7")[1][0], variation)
+    report = reproduce([small], records, site_for(variation, tmp_path / "work", "cpu"), variation=variation)
+    assert (report.done, report.failed) == (1, 0)
+    assert records.read()[0]["variation"] == {"scale": "smoke"}
+    assert (tmp_path / "work" / "stand-ins" / "MNIST").is_dir()
+
+
+def test_cost_grows_with_epochs_and_examples(setting: Callable[..., Setting], table: Table) -> None:
+    short, long = due(
+        [(replace(table, cells=(Cell("a", "b", setting(epochs=e)),), published={}), 1) for e in (2, 6)], {}
+    )
+    assert cost(long) == 3 * cost(short)

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from truelabel.experiments.setting import Setting
+from truelabel.experiments.summary import summarise, to_json
+from truelabel.experiments.table import ACCURACY, Cell, Metric, Table
+
+SCORES = {"CE": (0.70, 0.72, 0.71), "GCE": (0.80, 0.82, 0.81), "near": (0.79, 0.83, 0.805)}
+
+
+@pytest.fixture
+def plain(table: Table) -> Table:
+    """Three methods in one column, none searched."""
+    setting = table.cells[0].setting
+    assert isinstance(setting, Setting)
+    cells = tuple(Cell(name, "0", replace(setting, train=30 + i)) for i, name in enumerate(SCORES))
+    published = {("CE", "0", "accuracy"): table.published["CE", "0", "accuracy"]}
+    return replace(table, cells=cells, published=published)
+
+
+def records(table: Table, **more: Any) -> dict[str, Any]:
+    out = {}
+    for cell in table.cells:
+        for seed, score in enumerate(SCORES[cell.row]):
+            run = cell.setting.identity(seed)
+            out[run] = {"id": run, "seed": seed, "scores": {"accuracy": score}, **more}
+    return out
+
+
+def test_means_spreads_and_differences(plain: Table) -> None:
+    entry = summarise(plain, records(plain))["CE", "0", "accuracy"]
+    assert entry.text == "71.00 ± 1.00 (3)"
+    assert entry.difference == pytest.approx(71 - 90)
+    assert summarise(plain, records(plain), seeds=1)["CE", "0", "accuracy"].text == "70.00 (1)"
+    assert summarise(plain, {})["CE", "0", "accuracy"].text == ""
+    told = to_json(plain, summarise(plain, records(plain)))
+    assert told["places"][0]["paper"] == "90.0±1.0"
+
+
+def test_what_is_as_good_as_the_best_is_marked_by_welchs_test(plain: Table) -> None:
+    summary = summarise(plain, records(plain))
+    for name, values in SCORES.items():
+        p = stats.ttest_ind(values, SCORES["GCE"], equal_var=False).pvalue
+        assert summary[name, "0", "accuracy"].best == (p >= 0.05)
+    assert [summary[name, "0", "accuracy"].best for name in SCORES] == [False, True, True]
+
+
+def test_a_paired_test_goes_by_seed_against_the_row_named(plain: Table) -> None:
+    paired = replace(plain, test="paired", against="GCE")
+    summary = summarise(paired, records(paired))
+    assert stats.ttest_rel(SCORES["near"], SCORES["GCE"]).pvalue > 0.05
+    assert [summary[name, "0", "accuracy"].mark for name in SCORES] == ["‡", "", ""]
+
+
+def test_lower_can_be_better(plain: Table) -> None:
+    lower = replace(plain, metrics=(replace(ACCURACY, better="lower"),))
+    assert [e.best for e in summarise(lower, records(lower)).values()] == [True, False, False]
+
+
+def test_a_search_shows_what_it_chose_or_how_far_it_is(table: Table) -> None:
+    cell = table.cells[2]
+    one = replace(table, cells=(cell,), published={}, shows="options", metrics=(Metric("options", ""),), seeds=1)
+    assert isinstance(cell.setting, Setting)
+    finished: dict[str, Any] = {}
+    for tried, (q, accuracy) in enumerate(((0.1, 0.5), (0.5, 0.9), (0.9, 0.7))):
+        (entry,) = summarise(one, finished).values()
+        assert entry.text == (f"{tried} of 3 tried" if tried else "")
+        run = cell.setting.with_options(q=q).identity(0)
+        finished[run] = {"id": run, "seed": 0, "valid": {"accuracy": accuracy, "loss": 1.0}, "scores": {}}
+    (entry,) = summarise(one, finished).values()
+    assert entry.text == "0.5"
+
+
+def test_curves_show_their_quarters(plain: Table) -> None:
+    curved = replace(plain, shows="curves", test=None)
+    curve = [number / 100 for number in range(1, 9)]
+    summary = summarise(curved, records(curved, curves={"accuracy": curve}))
+    assert summary["CE", "0", "accuracy"].text == "2.00 → 4.00 → 6.00 → 8.00"

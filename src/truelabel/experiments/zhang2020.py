@@ -50,7 +50,9 @@ DATA = {
     "MNIST, noisy pictures": Source(
         "mnist-segmentation", "digit-readers", DIGITS, "unet:16", {"noise": 0.3}, train=60_000, test=10_000
     ),
-    "MSLesion": Source("ms-lesions", "lesion-readers", LESIONS, options={"slices": "lesion"}, noise_options={"period": 20}),
+    "MSLesion": Source(
+        "ms-lesions", "lesion-readers", LESIONS, options={"slices": "lesion"}, noise_options={"period": 20}
+    ),
     "BraTS": Source("brats2019", "tumour-readers", TUMOURS, train=1900, test=500),
     "LIDC-IDRI": Source("lidc", "given", NODULES, train=6000, test=1000),
 }
@@ -334,7 +336,7 @@ TABLES = (
         metrics=(
             DICE,
             CONFUSION,
-            Metric("memory_gb", "GPU memory of a step of one image, GB", better="lower"),
+            Metric("memory_gb", "memory of a step of one image, GB", better="lower"),
             Metric("parameters", "parameters, millions", 1e-6, 3, better="lower"),
             Metric("flops", "forward operations of one image, 10⁹", 1e-9, 3, better="lower"),
         ),
@@ -342,8 +344,9 @@ TABLES = (
         published=printed(TABLE_6, ("BraTS",), ("dice", "confusion_rmse", "memory_gb", "parameters", "flops")),
         notes=(
             "Matrices of low rank have a diagonal besides their factors, without which a reader of rank one would say the "
-            "same whatever is true. Memory is that of tensors in a training step without the optimiser; on a CPU there is "
-            "none. The paper leaves parameters and operations empty: those of the whole network, per image, are here.",
+            "same whatever is true. Memory is that of tensors in a training step without the optimiser; on a CPU it is "
+            "counted instead of measured, and less. The paper leaves parameters and operations empty: those of the "
+            "whole network, per image, are here.",
             SETTINGS,
             SEEDS,
             SCORES,

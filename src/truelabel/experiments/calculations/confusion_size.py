@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 
-def confusion_size(
-    seed: int, *, width: int, height: int, classes: int, rank: int | None = None
-) -> dict[str, float]:
+def confusion_size(seed: int, *, width: int, height: int, classes: int, rank: int | None = None) -> dict[str, float]:
     r"""Variables of one reader's matrices, and operations to see an image's probabilities through them.
 
     Full matrices have :math:`WHL^2` variables and take :math:`WH (2L - 1) L` operations; those of rank l, which are
     :math:`B_1 B_2^\top` with both factors :math:`L \times l`, have :math:`2WHLl` and take :math:`WH (4L(l - 0.25) - l)`
-    (Section 3.2 and A.4). Differs from what the library learns: it adds a diagonal to the factors, since without it what
-    a reader of rank one says does not depend on the truth.
+    (Section 3.2 and A.4). Differs from what the library learns: it adds a diagonal to the factors, since without one
+    what a reader of rank one says does not depend on the truth.
 
     Args:
         seed: not used; there is nothing random.

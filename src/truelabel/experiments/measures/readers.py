@@ -95,7 +95,7 @@ def reader_predictions(outcome: Outcome) -> dict[str, float]:
 
 
 def predicted_masks(learner: Learner, readings: Readings) -> NDArray[np.uint8]:
-    """Masks predicted of all readers ``(N, R, *space)``, draws ``(N, DRAWS, *space)``, or one mask ``(N, 1, *space)``."""
+    """Masks predicted of readers ``(N, R, *space)``, draws ``(N, DRAWS, *space)``, or one mask ``(N, 1, *space)``."""
 
     def answer(values: Tensor) -> Tensor:
         if isinstance(learner, ProbabilisticUNet):

@@ -10,6 +10,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from truelabel.annotations import Annotations
 from truelabel.experiments.measures.measure import Outcome
 from truelabel.experiments.measures.readers import (
     DRAWS,
@@ -142,3 +143,23 @@ def test_a_model_that_draws_masks_is_asked_for_draws(outcome: MakeOutcome) -> No
         log_probs = learner.sample(told.scene.test_inputs, DRAWS, torch.Generator().manual_seed(0))
     np.testing.assert_array_equal(masks, log_probs.argmax(-1).movedim(0, 1).numpy())
     assert "predicted_dice" not in reader_predictions(told)
+
+
+def test_who_drew_nothing_has_no_score_and_spoils_none(outcome: MakeOutcome) -> None:
+    given = outcome(FixedConfusion(2, 2, GIVEN))
+    masks = np.full((12, 4, 9, 9), -1)
+    masks[:, 0] = given.scene.train.labels
+    masks[:6, 2] = 0
+    said = Annotations.from_masks(masks, classes=2, annotators=["good", "over", "swapped", "blank"])
+    told = replace(given, scene=replace(given.scene, said=said, corruption=None))
+    readers = reader_masks(told)
+    assert {name for name in readers if name.startswith("reader_")} == {
+        f"reader_{score}_{name}" for score in ("dice", "missed", "added") for name in ("good", "swapped")
+    }
+    assert readers["readers_dice"] == pytest.approx(0.5)  # all right, and all wrong
+    predicted = reader_predictions(told)
+    assert predicted["predicted_dice"] == pytest.approx(
+        (predicted["predicted_dice_good"] + predicted["predicted_dice_swapped"]) / 2
+    )
+    assert "predicted_dice_blank" not in predicted
+    assert reader_confusion_error(told).keys() == {"confusion_rmse", "confusion_rmse_good", "confusion_rmse_swapped"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,15 +33,17 @@ def reader_masks(outcome: Outcome) -> dict[str, float]:
     """
     readings = readings_of(outcome.scene)
     real = reader_confusion(readings.masks, readings.truth, readings.classes)
-    truth_is_foreground = readings.truth > 0
+    is_foreground = readings.truth > 0
     scores: dict[str, float] = {}
     for r, name in enumerate(readings.readers):
         masks, drawn = readings.masks[:, r], readings.drawn_by(r)
         scores[f"reader_dice_{name}"] = _mean_dice(masks[drawn], readings.truth[drawn], readings.classes)
-        scores[f"reader_missed_{name}"] = float((masks[truth_is_foreground & (masks >= 0)] == 0).mean())
+        seen = is_foreground & (masks >= 0)
+        if seen.any():
+            scores[f"reader_missed_{name}"] = float((masks[seen] == 0).mean())
         scores[f"reader_added_{name}"] = float(1 - real[r, 0, 0])
     of_readers = [scores[f"reader_dice_{name}"] for name in readings.readers]
-    return _finite({"readers_dice": float(np.mean(of_readers)), **scores})
+    return _finite({"readers_dice": _mean(of_readers), **scores})
 
 
 def reader_confusion_error(outcome: Outcome) -> dict[str, float]:
@@ -80,9 +82,7 @@ def reader_predictions(outcome: Outcome) -> dict[str, float]:
     readings = readings_of(outcome.scene)
     found = predicted_masks(outcome.learner, readings)
     scores = {
-        f"energy_{kind}": float(
-            np.nanmean(batch_energy_distance(found, readings.masks, distance=kind, classes=readings.classes))
-        )
+        f"energy_{kind}": _mean(batch_energy_distance(found, readings.masks, distance=kind, classes=readings.classes))
         for kind in ("iou", "dice")
     }
     if found.shape[1] == len(readings.readers) and not isinstance(outcome.learner, ProbabilisticUNet):
@@ -90,7 +90,7 @@ def reader_predictions(outcome: Outcome) -> dict[str, float]:
         for r, name in enumerate(readings.readers):
             drawn = readings.drawn_by(r)
             each[f"predicted_dice_{name}"] = _mean_dice(found[drawn, r], readings.masks[drawn, r], readings.classes)
-        scores |= {"predicted_dice": float(np.mean(list(each.values()))), **each}
+        scores |= {"predicted_dice": _mean(each.values()), **each}
     return _finite(scores)
 
 
@@ -134,7 +134,13 @@ def _maps(learner: Learner, readings: Readings) -> Iterator[NDArray[np.float64]]
 
 
 def _mean_dice(found: NDArray[Any], drawn: NDArray[Any], classes: int) -> float:
-    return float(dice(found, drawn, classes=classes).mean()) if len(drawn) else float("nan")
+    return _mean(dice(found, drawn, classes=classes))
+
+
+def _mean(values: Iterable[float]) -> float:
+    """Of the numbers that are known; NaN if there are none."""
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
 
 
 def _finite(scores: Mapping[str, float]) -> dict[str, float]:

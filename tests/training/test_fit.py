@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -239,3 +242,15 @@ def test_learners_are_told_how_far_the_training_is(job: Job, fabric: Fabric) -> 
     assert steps == int(steps)
     assert fitted.peers[0].progress is None
     assert "progress" not in fitted.peers[0].state_dict()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a compiler")
+def test_a_compiled_training_is_the_same_training() -> None:
+    # In a process of its own, for what the compiler warns of is not ours.
+    script = Path(__file__).parent / "scripts" / "compiled.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    plain, compiled = json.loads(done.stdout.splitlines()[-1])
+    assert compiled["graphs"] > 0 == plain["graphs"]
+    assert compiled["losses"] == pytest.approx(plain["losses"], rel=1e-5)

@@ -34,6 +34,7 @@ def reproduce(
     shard: Annotated[str, typer.Option(help="The part that is this machine's: 3/16 is the third of sixteen.")] = "1/1",
     minutes: Annotated[float | None, typer.Option(help="Stop cleanly after this long; the next call goes on.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    compiled: Annotated[bool, typer.Option("--compile", help="Let torch.compile fuse what it can.")] = False,
     results: Annotated[Path | None, typer.Option(help="Folder of the records: results, or under --work.")] = None,
     work: Annotated[Path, typer.Option(help="Folder of checkpoints.")] = WORK,
     show: Annotated[bool, typer.Option("--show", help="Run nothing: show what the records have.")] = False,
@@ -78,7 +79,7 @@ def reproduce(
         report = run_tables(
             scaled,
             records,
-            site_for(variation, work, device),
+            site_for(variation, work, device, compiled),
             variation=variation,
             seeds=seeds,
             shard=Shard.parse(shard),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ def carry_out(
     root: Path | None = None,
     folder: Path | None = None,
     pace: Pace | None = None,
+    compiled: bool = False,
 ) -> Record:
     """Train and measure, or calculate.
 
@@ -42,17 +43,18 @@ def carry_out(
         root: where the data lies; the data root by default.
         folder: for checkpoints, so that a run that was stopped goes on; None keeps nothing.
         pace: when it saves and stops.
+        compiled: let torch.compile fuse what it can; worth its minute for large networks and long trainings.
 
     Returns:
-        ``id``, ``setting``, ``seed``; ``scores`` and ``curves`` by name; ``valid``, accuracy and loss on the noisy
-        validation part at the epoch that was kept; and where and how long it ran.
+        ``id``, ``setting``, ``seed``; ``scores`` by name; ``curves`` by name, those of the validation part too; ``valid``,
+        accuracy and loss on the noisy validation part at the epoch that was kept; and where and how long it ran.
     """
     engine = engine or Engine()
     began = time.perf_counter()
     if isinstance(setting, Calculation):
         found = {"scores": dict(calculate(setting.calculation, seed, **dict(setting.options)))}
     else:
-        found = _trained(setting, seed, engine, root, folder, pace or Pace())
+        found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled)
     return {
         "id": setting.identity(seed),
         "setting": setting.to_json(),
@@ -65,7 +67,15 @@ def carry_out(
     }
 
 
-def _trained(setting: Setting, seed: int, engine: Engine, root: Path | None, folder: Path | None, pace: Pace) -> Record:
+def _trained(
+    setting: Setting,
+    seed: int,
+    engine: Engine,
+    root: Path | None,
+    folder: Path | None,
+    pace: Pace,
+    compiled: bool,
+) -> Record:
     device = engine.fabric(setting.training.precision).device
     scene = Scene.of(setting, seed, root, device)
     # What is averaged over the last epochs has to be measured in them.
@@ -83,13 +93,14 @@ def _trained(setting: Setting, seed: int, engine: Engine, root: Path | None, fol
         folder,
         evaluate=evaluate if watched else None,
         capture=device.type == "cuda",
+        compiled=compiled,
         pace=pace,
     )
     method = get_method(setting.method).with_options(**scene.resolved(setting.options))
     learned = learn(method, job, engine)
     rows = learned.history.rows
     tested = [name for name in rows[-1] if name.startswith("test.")]
-    curves = {name.removeprefix("test."): [round(row[name], 6) for row in rows] for name in tested}
+    curves = {name.removeprefix("test."): _curve(rows, name) for name in tested}
     if setting.average > 1:
         last = {name: values[-setting.average :] for name, values in curves.items()}
         scores: dict[str, Any] = {name: sum(values) / len(values) for name, values in last.items()}
@@ -98,12 +109,16 @@ def _trained(setting: Setting, seed: int, engine: Engine, root: Path | None, fol
     kept = rows[_kept_epoch(setting, learned.history.best_epoch)]
     return {
         "scores": scores,
-        "curves": curves,
+        "curves": {**curves, **{name: _curve(rows, name) for name in rows[-1] if name.startswith("valid_")}},
         "valid": {name.removeprefix("valid_"): kept[name] for name in kept if name.startswith("valid_")},
         "epochs": len(rows),
         "notes": dict(learned.notes),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
     }
+
+
+def _curve(rows: Sequence[Mapping[str, float]], name: str) -> list[float]:
+    return [round(row[name], 6) for row in rows]
 
 
 def _kept_epoch(setting: Setting, best: int | None) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from truelabel.experiments import englesson2023, zhang2020
+from truelabel.experiments import englesson2023, tanno2019, zhang2020
 from truelabel.experiments.table import Paper, Table
 
 PAPERS: dict[str, Paper] = {
     "englesson2023": englesson2023.PAPER,
+    "tanno2019": tanno2019.PAPER,
     "zhang2020": zhang2020.PAPER,
 }
 

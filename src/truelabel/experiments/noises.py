@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from truelabel.annotations import Annotations
 from truelabel.corruption import (
     CIFAR10_MAP,
     CIFAR100_MAP,
@@ -29,6 +31,7 @@ from truelabel.corruption import (
     symmetric,
     tumour_readers,
 )
+from truelabel.training.seeds import generator_of
 
 MAPS = {"mnist": MNIST_MAP, "cifar10": CIFAR10_MAP, "cifar100": CIFAR100_MAP}
 """Which class is taken for which under asymmetric noise."""
@@ -78,8 +81,27 @@ def _hammer_spammers(
     return ConfusedAnnotators(hammer_spammers(classes, perturbed_skills(skill, annotators, generator)), labels)
 
 
-def _four(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:
-    return ConfusedAnnotators(cifar10_annotators(), labels)
+class DrawnOnce:
+    """The labels of a corruption drawn with a seed of their own: the same in runs with different seeds.
+
+    Table 1 of Tanno 2019 varies the start of the network only. Train and test examples get other draws as long as they
+    differ in number.
+
+    Args:
+        corruption: what draws them.
+        draw: the seed.
+    """
+
+    def __init__(self, corruption: Corruption, draw: int) -> None:
+        self.corruption, self.draw, self.confusion = corruption, draw, corruption.confusion
+
+    def __call__(self, labels: Tensor, inputs: Tensor | None, generator: torch.Generator) -> Annotations:
+        return self.corruption(labels, inputs, generator_of(self.draw, "experiment", f"labels of {len(labels)}"))
+
+
+def _four(classes: int, generator: torch.Generator, *, labels: Labels = None, draw: int | None = None) -> Corruption:
+    annotators = ConfusedAnnotators(cifar10_annotators(), labels)
+    return annotators if draw is None else DrawnOnce(annotators, draw)
 
 
 def _digit_readers(classes: int, generator: torch.Generator, *, labels: Labels = None, **amounts: float) -> Corruption:

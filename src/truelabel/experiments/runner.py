@@ -161,6 +161,7 @@ def _not_there(setting: Setting, site: Site, stand_in: bool) -> str | None:
     return None
 
 
-def site_for(variation: Variation, work: Path, device: str = "auto", root: Path | None = None) -> Site:
+def site_for(variation: Variation, work: Path, device: str = "auto", compiled: bool = False) -> Site:
     """Where runs of a scale happen: a smoke test has its stand-ins in the folder of checkpoints."""
-    return Site(None, work, work / "stand-ins" if variation.bounds.stand_in else root, device)  # type: ignore[arg-type]
+    root = work / "stand-ins" if variation.bounds.stand_in else None
+    return Site(None, work, root, device, compiled=compiled)  # type: ignore[arg-type]  # it checks itself

@@ -162,7 +162,10 @@ def _least(value: int | None, bound: int | None) -> int | None:
 def _shortened(setting: Setting, share: float) -> dict[str, Any]:
     options = {**get_method(setting.method).options(), **setting.options}
     lengths = {name: value for name, value in options.items() if name in IN_EPOCHS and value}
-    return {**setting.options, **{name: max(1, round(value * share)) for name, value in lengths.items()}}
+    shorter = {name: max(1, round(value * share)) for name, value in lengths.items()}
+    if "rounds" in options:  # each has an epoch at least
+        shorter["rounds"] = min(options["rounds"], max(1, round(setting.training.epochs * share)))
+    return {**setting.options, **shorter}
 
 
 def _smoke(setting: Setting) -> Setting:

@@ -31,6 +31,7 @@ class Site:
         variation: what it is instead of the paper's protocol, for the record.
         save_every: seconds between checkpoints at least.
         threads: of the CPU, for each run; torch's default if None.
+        compiled: fuse what torch.compile can.
     """
 
     results: Path | None
@@ -40,6 +41,7 @@ class Site:
     variation: tuple[tuple[str, object], ...] = ()
     save_every: float = 20.0
     threads: int | None = None
+    compiled: bool = False
 
     def __post_init__(self) -> None:
         Engine(device=self.device)  # which refuses what there is not
@@ -74,14 +76,14 @@ def work(planned: Planned, site: Site, seconds: float | None = None) -> Ended:
         if records is not None and planned.id in records.finished():
             return Ended("elsewhere")
         try:
-            pace = Pace(save_every=site.save_every, end=end)
             record = carry_out(
                 planned.setting,
                 planned.seed,
                 engine=Engine(device=site.device),
                 root=site.root,
                 folder=folder,
-                pace=pace,
+                pace=Pace(save_every=site.save_every, end=end),
+                compiled=site.compiled,
             )
         except Stopped:
             return Ended("stopped")

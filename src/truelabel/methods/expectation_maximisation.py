@@ -17,7 +17,7 @@ from truelabel.learners import Learner
 from truelabel.methods.cross_entropy import plain_classifier
 from truelabel.methods.fused import consensus_of
 from truelabel.methods.method import Learned, Method
-from truelabel.training import Blueprint, Run
+from truelabel.training import Blueprint, History, Run
 
 Prior = Literal["even", "counted"]
 
@@ -48,12 +48,14 @@ class EMMethod(Method):
     def learn(self, run: Run) -> Learned:
         targets = majority_vote(run.annotations).posterior.astype(np.float64, copy=False)
         epochs, peers = run.job.config.epochs, run.build("1-round", self.learner)
+        history = History()
         for number in range(1, self.rounds + 1):
             share = epochs * number // self.rounds - epochs * (number - 1) // self.rounds
             config = replace(run.job.config, epochs=max(1, share))
             hard = consensus_of(run.annotations, torch.from_numpy(targets.argmax(-1)))
             soft = torch.from_numpy(targets[hard.example]).float()
             fitted = run.fit(f"{number}-round", peers, annotations=hard, soft=soft, config=config)
+            history = fitted.history.after(history.rows)
 
             def guess(learner: Learner = fitted.peers[0], old: Array = targets) -> dict[str, Tensor]:
                 new, confusion = self.guess(run, run.posterior(learner).double().numpy(), old)
@@ -61,7 +63,7 @@ class EMMethod(Method):
 
             guessed = run.once(f"{number}-guess", guess)
             targets = guessed["targets"].numpy()
-        return Learned(fitted.peers[0], fitted.history, confusion=guessed["confusion"])
+        return Learned(fitted.peers[0], history, confusion=guessed["confusion"])
 
 
 @dataclass(frozen=True, kw_only=True)

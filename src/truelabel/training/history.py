@@ -57,6 +57,17 @@ class History:
         values = [row[name] for row in self.rows[-epochs:]]
         return sum(values) / len(values)
 
+    def after(self, earlier: Sequence[Mapping[str, float]]) -> History:
+        """The same with the rows of earlier rounds in front; the best epoch is still that of this one.
+
+        Example:
+            >>> joined = History([{"train_loss": 1.0}], best_epoch=0).after([{"train_loss": 3.0}, {"train_loss": 2.0}])
+            >>> joined.best_epoch, len(joined.rows)
+            (2, 3)
+        """
+        best = None if self.best_epoch is None else len(earlier) + self.best_epoch
+        return History([*map(dict, earlier), *self.rows], best, self.chosen_by)
+
     def _score(self, row: Mapping[str, float]) -> tuple[float, float]:
         return row["valid_accuracy"] if self.chosen_by == "accuracy" else 0.0, -row["valid_loss"]
 

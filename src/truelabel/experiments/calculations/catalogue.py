@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from truelabel.experiments.calculations.annotator_groups import annotator_group
 from truelabel.experiments.calculations.confusion_size import confusion_size
 from truelabel.experiments.calculations.logistic_normal import attenuated_loss, simplex_equivalence
 
@@ -12,6 +13,7 @@ Calculate = Callable[..., Mapping[str, Any]]
 """``(seed, **options) -> scores`` by name: numbers, or lists of numbers."""
 
 CALCULATIONS: dict[str, Calculate] = {
+    "annotator-group": annotator_group,
     "attenuated-loss": attenuated_loss,
     "confusion-size": confusion_size,
     "simplex-equivalence": simplex_equivalence,

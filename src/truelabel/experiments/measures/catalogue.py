@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from truelabel.experiments.measures.accuracy import accuracy, training_accuracy
+from truelabel.experiments.measures.annotator_confusion import annotator_confusion, annotator_matrices
 from truelabel.experiments.measures.cost import cost
 from truelabel.experiments.measures.foreground import foreground_dice
 from truelabel.experiments.measures.measure import Measure, Outcome
@@ -14,6 +15,8 @@ from truelabel.experiments.measures.residuals import residuals
 
 MEASURES: dict[str, Measure] = {
     "accuracy": accuracy,
+    "annotator-confusion": annotator_confusion,
+    "annotator-matrices": annotator_matrices,
     "cost": cost,
     "dice": foreground_dice,
     "reader-confusion": reader_confusion_error,

@@ -19,7 +19,7 @@ LONG = Setting(
     method="co-teaching",
     network="resnet-34-imagenet",
     training=TrainingConfig(
-        epochs=100, batch_size=128, schedule="step", step_epochs=(40, 80), patience=30, learning_rate=0.01
+        epochs=100, batch_size=128, schedule="step", step_epochs=(40, 80), learning_rate=0.01
     ),
     options={"noise_rate": 0.3},
     train=50_000,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from truelabel.experiments import collier2020, englesson2023, tanno2019, yao2021
+from truelabel.experiments import collier2020, englesson2023, tanno2019, yao2021, zhang2020
 from truelabel.experiments.table import Paper, Table
 
 PAPERS: dict[str, Paper] = {
-    "collier2020": collier2020.PAPER,
-    "englesson2023": englesson2023.PAPER,
     "tanno2019": tanno2019.PAPER,
+    "zhang2020": zhang2020.PAPER,
+    "collier2020": collier2020.PAPER,
     "yao2021": yao2021.PAPER,
+    "englesson2023": englesson2023.PAPER,
 }
 
 

@@ -14,9 +14,13 @@ from truelabel.corruption import (
     CIFAR10_MAP,
     CIFAR100_MAP,
     MNIST_MAP,
+    BlocksDropped,
     ConfusedAnnotators,
     Corruption,
+    EdgeAdded,
+    EdgeRemoved,
     InstanceDependent,
+    MaskReaders,
     asymmetric,
     cifar10_annotators,
     class_dependent,
@@ -126,8 +130,18 @@ def _digit_readers(classes: int, generator: torch.Generator, *, labels: Labels =
     return digit_readers(labels_per_example=labels, **amounts)
 
 
-def _lesion_readers(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:
-    return lesion_readers(labels_per_example=labels)
+def _lesion_readers(
+    classes: int, generator: torch.Generator, *, labels: Labels = None, strength: float = 1.0, period: int = 200
+) -> Corruption:
+    """The group of Zhang 2020, who err ``strength`` times as much; the wrong one misses half of every ``period``."""
+    group = lesion_readers(labels_per_example=labels)
+    readers = {
+        **group.readers,
+        "over": EdgeAdded(strength),
+        "under": EdgeRemoved(2 * strength),
+        "wrong": BlocksDropped(min(period, period / 2 * strength), period),
+    }
+    return MaskReaders(readers, group.classes, labels)
 
 
 def _tumour_readers(classes: int, generator: torch.Generator, *, labels: Labels = None) -> Corruption:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from truelabel.experiments.calculations.annotator_groups import annotator_group
+from truelabel.experiments.calculations.confusion_size import confusion_size
 from truelabel.experiments.calculations.logistic_normal import attenuated_loss, simplex_equivalence
 from truelabel.experiments.calculations.softmax_approximation import softmax_approximation
 
@@ -15,6 +16,7 @@ Calculate = Callable[..., Mapping[str, Any]]
 CALCULATIONS: dict[str, Calculate] = {
     "annotator-group": annotator_group,
     "attenuated-loss": attenuated_loss,
+    "confusion-size": confusion_size,
     "simplex-equivalence": simplex_equivalence,
     "softmax-approximation": softmax_approximation,
 }

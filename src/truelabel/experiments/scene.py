@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from truelabel.data import Dataset
 from truelabel.experiments.material import load_material
 from truelabel.experiments.noises import make_noise
 from truelabel.experiments.setting import Setting
+from truelabel.metrics import reader_confusion
 from truelabel.training.seeds import generator_of
 
 
@@ -32,6 +34,7 @@ class Scene:
         corruption: how it was simulated; None for what people really said.
         seed: of the noise.
         device: where test inputs are held.
+        said_really_of_test: what real annotators said about the test examples, where that is known.
     """
 
     train: Dataset
@@ -40,6 +43,7 @@ class Scene:
     corruption: Corruption | None
     seed: int
     device: torch.device
+    said_really_of_test: Annotations | None = None
 
     @classmethod
     def of(cls, setting: Setting, seed: int, root: Path | None, device: torch.device) -> Scene:
@@ -47,11 +51,12 @@ class Scene:
         material = load_material(
             setting.data, root=root, train=setting.train, test=setting.test, **dict(setting.data_options)
         )
+        generator = generator_of(seed, "experiment", "noise")
         if setting.noise == "given":
             if material.given is None:
                 raise ValueError(f"nobody's labels are known for {setting.data}: name a noise to simulate them")
-            return cls(material.train, material.test, material.given, None, seed, device)
-        generator = generator_of(seed, "experiment", "noise")
+            said = some_of(material.given, generator, **dict(setting.noise_options))
+            return cls(material.train, material.test, said, None, seed, device, material.test_given)
         corruption = make_noise(setting.noise, len(material.train.classes), generator, **dict(setting.noise_options))
         said = _corrupted(corruption, material.train, generator)
         return cls(material.train, material.test, said, corruption, seed, device)
@@ -73,17 +78,46 @@ class Scene:
 
     @cached_property
     def said_of_test(self) -> Annotations:
-        """What the same annotators would have said about the test examples."""
+        """What the same annotators would have said about the test examples, or really said."""
+        if self.said_really_of_test is not None:
+            return self.said_really_of_test
         if self.corruption is None:
             raise ValueError("what people would have said about the test examples is not known: the noise is real")
         # A copy, for some note in every call how they erred in it; that of training is what is estimated.
         return _corrupted(copy.copy(self.corruption), self.test, generator_of(self.seed, "experiment", "test noise"))
 
     def resolved(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of a method with the truth filled in."""
-        if "truth" in options.values() and self.confusion is None:
+        """Options of a method with the truth filled in; for real readers of masks, their confusion counted."""
+        if "truth" not in options.values():
+            return dict(options)
+        truth = self._counted() if self.corruption is None and self.said.space else self.confusion
+        if truth is None:
             raise ValueError("an option is the truth, which is not known for real annotators")
-        return {name: self.confusion if value == "truth" else value for name, value in options.items()}
+        return {name: truth if value == "truth" else value for name, value in options.items()}
+
+    def _counted(self) -> Tensor:
+        """``(R, K, K)``; a class that a reader never met has the row of the identity."""
+        k = len(self.train.classes)
+        counted = torch.from_numpy(reader_confusion(self.said, self.train.labels, k))
+        return torch.where(counted.isnan(), torch.eye(k, dtype=counted.dtype), counted)
+
+
+def some_of(said: Annotations, generator: torch.Generator, labels: int | None = None) -> Annotations:
+    """What ``labels`` annotators of each example said, drawn at random; everybody if None.
+
+    Example:
+        >>> said = Annotations.from_matrix([[0, 1, 1], [1, -1, 0]])
+        >>> some_of(said, torch.Generator().manual_seed(0), labels=1).counts.tolist()
+        [1, 1]
+    """
+    if labels is None:
+        return said
+    lots = torch.rand(said.size, generator=generator, dtype=torch.double).numpy()
+    order = np.lexsort((lots, said.example))
+    example = said.example[order]
+    rank = np.arange(said.size) - np.searchsorted(example, example)
+    kept = np.sort(order[rank < labels])
+    return replace(said, example=said.example[kept], annotator=said.annotator[kept], label=said.label[kept])
 
 
 def _corrupted(corruption: Corruption, data: Dataset, generator: torch.Generator) -> Annotations:

@@ -52,6 +52,14 @@ def test_real_readers_are_read_at_the_end_of_the_training_images(
     assert [found.drawn_by(reader).tolist() for reader in (0, 1)] == [[False, True, False, False, True], [False] * 5]
 
 
+def test_real_readers_of_test_images_are_read_where_they_are_known(scene: MakeScene) -> None:
+    tiny = scene()
+    really = Annotations.from_masks(np.stack([tiny.test.labels, 1 - tiny.test.labels], 1), classes=2)
+    found = readings_of(replace(tiny, corruption=None, said_really_of_test=really))
+    np.testing.assert_array_equal(found.truth, tiny.test.labels)
+    np.testing.assert_array_equal(found.masks[:, 1], 1 - tiny.test.labels)
+
+
 def test_readings_are_drawn_once_and_forgotten_with_their_scene(scene: MakeScene) -> None:
     given = scene()
     assert readings_of(given) is readings_of(given)

@@ -57,18 +57,18 @@ def readings_of(scene: Scene) -> Readings:
     """Readings of the test images by all simulated readers, drawn once for all measures of a scene.
 
     All of them draw every test image, also where only one of them drew each training image, so that every method is
-    compared with the same masks. What real readers would have drawn of the test images is not known: the last
-    :data:`MOST` training images, and what was drawn of them, stand in.
+    compared with the same masks. Where it is not known what real readers drew of the test images, the last :data:`MOST`
+    training images, and what was drawn of them, stand in.
 
     Differs from Zhang 2020, who estimates on the validation part: test images were seen by nobody, and their readers
     are the same.
     """
     if scene not in _KNOWN:
-        _KNOWN[scene] = _real(scene) if scene.corruption is None else _simulated(scene)
+        _KNOWN[scene] = _told(scene) if scene.corruption or scene.said_really_of_test else _training(scene)
     return _KNOWN[scene]
 
 
-def _simulated(scene: Scene) -> Readings:
+def _told(scene: Scene) -> Readings:
     if isinstance(scene.corruption, MaskReaders):
         everybody = MaskReaders(scene.corruption.readers, scene.corruption.classes)
         said = everybody(scene.test_labels, None, generator_of(scene.seed, "experiment", "test noise"))
@@ -77,7 +77,7 @@ def _simulated(scene: Scene) -> Readings:
     return _readings(scene.test_inputs, scene.test.labels, said, len(scene.test.classes))
 
 
-def _real(scene: Scene) -> Readings:
+def _training(scene: Scene) -> Readings:
     start = max(0, len(scene.train) - MOST)
     inputs = torch.from_numpy(scene.train.inputs[start:]).to(scene.device)
     return _readings(inputs, scene.train.labels[start:], scene.said, len(scene.train.classes), start)

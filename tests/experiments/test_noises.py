@@ -142,5 +142,5 @@ def test_labels_may_be_drawn_once_for_runs_with_different_seeds() -> None:
 
 
 def test_an_unknown_noise_is_answered_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="no noise 'asymetric': choose from given, none, symmetric"):
+    with pytest.raises(ValueError, match="no noise 'asymetric': choose from given, none, true-masks, symmetric"):
         make_noise("asymetric", 10, torch.Generator())

@@ -58,6 +58,7 @@ def test_rows_columns_shards_and_the_clock(cli: Cli) -> None:
     for shard in ("1/2", "2/2"):
         assert cli(*table, "--shard", shard)[0] == 0
     lines = Path("r/englesson2023.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["command"].startswith("truelabel reproduce englesson2023/figure-2 ") for line in lines)
     assert sorted(json.loads(line)["setting"]["options"]["residual"] for line in lines) == [1.0, 2.0]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def test_a_page_has_ours_the_papers_and_the_difference(table: Table, site: Site,
     assert "| `tiny/table-1` | a tiny table | 12 |" in empty
     reproduce([table], records, site, variation=Variation(scale="paper"))
     text = page(paper, records.read())
-    assert "**paper scale**; complete." in text
+    assert re.search(r"\*\*paper scale\*\*, on cpu, [^;]*, torch [^;]*; complete\.", text)
     assert "| | 0 | 0.2 |" in text
     ours = [line for line in text.splitlines() if line.startswith("| CE |")]
     assert len(ours) == 1

@@ -43,6 +43,9 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
     """Run a table of a paper: what is missing is done, what has a record is not repeated."""
+    import shlex
+    import sys
+
     from truelabel.experiments.catalogue import find_tables
     from truelabel.experiments.pages import page
     from truelabel.experiments.plan import Shard, narrowed
@@ -79,7 +82,7 @@ def reproduce(
         report = run_tables(
             scaled,
             records,
-            site_for(variation, work, device, compiled),
+            site_for(variation, work, device, compiled=compiled, command=shlex.join(["truelabel", *sys.argv[1:]])),
             variation=variation,
             seeds=seeds,
             shard=Shard.parse(shard),

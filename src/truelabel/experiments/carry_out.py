@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import os
+import platform
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -113,8 +115,12 @@ def _trained(
         "valid": {name.removeprefix("valid_"): kept[name] for name in kept if name.startswith("valid_")},
         "epochs": len(rows),
         "notes": dict(learned.notes),
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else _processor(device),
     }
+
+
+def _processor(device: torch.device) -> str:
+    return f"{device.type}, {platform.machine()}, {os.cpu_count()} cores"
 
 
 def _curve(rows: Sequence[Mapping[str, float]], name: str) -> list[float]:

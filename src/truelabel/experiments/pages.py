@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from truelabel.experiments.plan import Finished, due
+from truelabel.experiments.plan import Finished, due, scored
 from truelabel.experiments.records import Record
 from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.summary import Entry, Summary, summarise
@@ -97,7 +97,15 @@ def _parts(table: Table, finished: Finished, found: Sequence[Variation]) -> Iter
         if there:
             left = len(due([(at_scale, at_scale.seeds)], finished))
             state = "complete" if not left else f"{left} runs are missing"
-            yield f"**{variation.says()}**; {state}.\n\n{markdown(at_scale, summary, empty_rows=False)}\n"
+            yield f"**{variation.says()}**{_where(at_scale, finished)}; {state}.\n"
+            yield f"{markdown(at_scale, summary, empty_rows=False)}\n"
+
+
+def _where(table: Table, finished: Finished) -> str:
+    """The machines that the runs of a table happened on; what is calculated has none."""
+    records = [record for cell in table.cells for record in scored(cell, table.seeds, finished)]
+    machines = dict.fromkeys(f"{r['device']}, torch {r['torch']}" for r in records if "device" in r)
+    return f", on {' and '.join(machines)}" if machines else ""
 
 
 def _escaped(text: str) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from truelabel.data import MissingDataError
 from truelabel.experiments.calculation import Calculation
@@ -161,7 +162,7 @@ def _not_there(setting: Setting, site: Site, stand_in: bool) -> str | None:
     return None
 
 
-def site_for(variation: Variation, work: Path, device: str = "auto", compiled: bool = False) -> Site:
+def site_for(variation: Variation, work: Path, device: str = "auto", **more: Any) -> Site:
     """Where runs of a scale happen: a smoke test has its stand-ins in the folder of checkpoints."""
     root = work / "stand-ins" if variation.bounds.stand_in else None
-    return Site(None, work, root, device, compiled=compiled)  # type: ignore[arg-type]  # it checks itself
+    return Site(None, work, root, device, **more)  # type: ignore[arg-type]  # it checks itself

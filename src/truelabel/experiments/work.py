@@ -32,6 +32,7 @@ class Site:
         save_every: seconds between checkpoints at least.
         threads: of the CPU, for each run; torch's default if None.
         compiled: fuse what torch.compile can.
+        command: what was typed, for the record.
     """
 
     results: Path | None
@@ -42,6 +43,7 @@ class Site:
     save_every: float = 20.0
     threads: int | None = None
     compiled: bool = False
+    command: str = ""
 
     def __post_init__(self) -> None:
         Engine(device=self.device)  # which refuses what there is not
@@ -89,7 +91,7 @@ def work(planned: Planned, site: Site, seconds: float | None = None) -> Ended:
             return Ended("stopped")
         except Exception as error:
             record = failure(planned, site, error)
-        record = {**record, "variation": dict(site.variation)}
+        record |= {"variation": dict(site.variation), "command": site.command}
         if records is not None:
             records.append([record])
         # What went wrong may have been in the folder: a run that failed starts anew.

@@ -35,6 +35,7 @@ def carry_out(
     folder: Path | None = None,
     pace: Pace | None = None,
     compiled: bool = False,
+    masks: Path | None = None,
 ) -> Record:
     """Train and measure, or calculate.
 
@@ -45,6 +46,7 @@ def carry_out(
         root: where the data lies; the data root by default.
         folder: for checkpoints, so that a run that was stopped goes on; None keeps nothing.
         pace: when it saves and stops.
+        masks: a folder in which masks of simulated readers are kept for other runs.
         compiled: let torch.compile fuse what it can; worth its minute for large networks and long trainings.
 
     Returns:
@@ -56,7 +58,7 @@ def carry_out(
     if isinstance(setting, Calculation):
         found = {"scores": dict(calculate(setting.calculation, seed, **dict(setting.options)))}
     else:
-        found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled)
+        found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled, masks)
     return {
         "id": setting.identity(seed),
         "setting": setting.to_json(),
@@ -77,9 +79,10 @@ def _trained(
     folder: Path | None,
     pace: Pace,
     compiled: bool,
+    masks: Path | None,
 ) -> Record:
     device = engine.fabric(setting.training.precision).device
-    scene = Scene.of(setting, seed, root, device)
+    scene = Scene.of(setting, seed, root, device, masks)
     # What is averaged over the last epochs has to be measured in them.
     watched = (*setting.curves, *(setting.measures if setting.average > 1 else ()))
 

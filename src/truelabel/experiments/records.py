@@ -90,6 +90,14 @@ def _locked(file: IO[bytes]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until no other process is in here with the same file, which is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file, _locked(file):
+        yield
+
+
+@contextlib.contextmanager
 def claimed(path: Path) -> Iterator[bool]:
     """Whether this process is the only one that works on something; what it claims ends with the process.
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from truelabel.annotations import Annotations
 from truelabel.corruption import Corruption
 from truelabel.data import Dataset
+from truelabel.experiments.drawing import draw
 from truelabel.experiments.material import load_material
 from truelabel.experiments.noises import make_noise
 from truelabel.experiments.setting import Setting
@@ -35,6 +36,7 @@ class Scene:
         seed: of the noise.
         device: where test inputs are held.
         said_really_of_test: what real annotators said about the test examples, where that is known.
+        masks: a folder in which simulated masks are kept; None draws them anew.
     """
 
     train: Dataset
@@ -44,9 +46,12 @@ class Scene:
     seed: int
     device: torch.device
     said_really_of_test: Annotations | None = None
+    masks: Path | None = None
 
     @classmethod
-    def of(cls, setting: Setting, seed: int, root: Path | None, device: torch.device) -> Scene:
+    def of(
+        cls, setting: Setting, seed: int, root: Path | None, device: torch.device, masks: Path | None = None
+    ) -> Scene:
         """Load the data of a setting, and let the labels go wrong."""
         material = load_material(
             setting.data, root=root, train=setting.train, test=setting.test, **dict(setting.data_options)
@@ -58,8 +63,8 @@ class Scene:
             said = some_of(material.given, generator, **dict(setting.noise_options))
             return cls(material.train, material.test, said, None, seed, device, material.test_given)
         corruption = make_noise(setting.noise, len(material.train.classes), generator, **dict(setting.noise_options))
-        said = _corrupted(corruption, material.train, generator)
-        return cls(material.train, material.test, said, corruption, seed, device)
+        said = _corrupted(corruption, material.train, generator, masks)
+        return cls(material.train, material.test, said, corruption, seed, device, masks=masks)
 
     @property
     def confusion(self) -> Tensor | None:
@@ -84,7 +89,8 @@ class Scene:
         if self.corruption is None:
             raise ValueError("what people would have said about the test examples is not known: the noise is real")
         # A copy, for some note in every call how they erred in it; that of training is what is estimated.
-        return _corrupted(copy.copy(self.corruption), self.test, generator_of(self.seed, "experiment", "test noise"))
+        generator = generator_of(self.seed, "experiment", "test noise")
+        return _corrupted(copy.copy(self.corruption), self.test, generator, self.masks)
 
     def resolved(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Options of a method with the truth filled in; for real readers of masks, their confusion counted."""
@@ -120,8 +126,8 @@ def some_of(said: Annotations, generator: torch.Generator, labels: int | None = 
     return replace(said, example=said.example[kept], annotator=said.annotator[kept], label=said.label[kept])
 
 
-def _corrupted(corruption: Corruption, data: Dataset, generator: torch.Generator) -> Annotations:
+def _corrupted(corruption: Corruption, data: Dataset, generator: torch.Generator, masks: Path | None) -> Annotations:
     inputs = torch.from_numpy(data.inputs)
-    said = corruption(torch.from_numpy(data.labels).long(), inputs, generator)
+    said = draw(corruption, torch.from_numpy(data.labels).long(), inputs, generator, masks)
     # Class names of the data, so that those of a stand-in without some class still count.
     return said if said.space else replace(said, classes=tuple(range(len(data.classes))))

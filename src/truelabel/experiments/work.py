@@ -86,6 +86,7 @@ def work(planned: Planned, site: Site, seconds: float | None = None) -> Ended:
                 folder=folder,
                 pace=Pace(save_every=site.save_every, end=end),
                 compiled=site.compiled,
+                masks=site.work / "masks",
             )
         except Stopped:
             return Ended("stopped")

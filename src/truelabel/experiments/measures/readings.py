@@ -13,6 +13,7 @@ from torch import Tensor
 
 from truelabel.annotations import Annotations
 from truelabel.corruption import MaskReaders
+from truelabel.experiments.drawing import draw
 from truelabel.experiments.scene import Scene
 from truelabel.training.seeds import generator_of
 from truelabel.types import MISSING
@@ -71,7 +72,8 @@ def readings_of(scene: Scene) -> Readings:
 def _told(scene: Scene) -> Readings:
     if isinstance(scene.corruption, MaskReaders):
         everybody = MaskReaders(scene.corruption.readers, scene.corruption.classes)
-        said = everybody(scene.test_labels, None, generator_of(scene.seed, "experiment", "test noise"))
+        generator = generator_of(scene.seed, "experiment", "test noise")
+        said = draw(everybody, scene.test_labels, None, generator, scene.masks)
     else:
         said = scene.said_of_test
     return _readings(scene.test_inputs, scene.test.labels, said, len(scene.test.classes))

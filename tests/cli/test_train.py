@@ -145,6 +145,14 @@ def test_the_label_is_no_feature_when_it_stands_in_the_same_table(cli: Cli, tmp_
     assert json.loads((tmp_path / "run" / "inputs.json").read_text())["columns"] == ["size"]
 
 
+def test_one_table_may_hold_features_and_what_several_said(cli: Cli, tmp_path: Path) -> None:
+    rows = [f"{n},{n % 2},{who},{n % 2}" for n in range(30) for who in ("ann", "bob")]
+    (tmp_path / "all.csv").write_text("\n".join(["task,size,worker,label", *rows]))
+    assert cli("train", tmp_path / "all.csv", tmp_path / "all.csv", "--out", tmp_path / "run", *QUICK)[0] == 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["examples"] == 30
+    assert column(tmp_path / "run" / "annotators.csv", "labels") == [30, 30]
+
+
 def test_a_finished_run_is_not_repeated(cli: Cli, shelf: Path, tmp_path: Path) -> None:
     arguments = ("train", shelf / "x.csv", shelf / "labels.csv", "--out", tmp_path, *QUICK)
     code, first, _ = cli(*arguments)

@@ -150,6 +150,15 @@ def test_nan_is_named(make: Any) -> None:
         feature_table(make({"a": [1.0, float("nan")]}))
 
 
+def test_rows_of_one_example_are_one() -> None:
+    table = {"task": ["b", "a", "b"], "size": [1.0, 2.0, 1.0], "hue": ["x", "x", "x"]}
+    features = feature_table(table, id="task", repeated=True)
+    assert features.ids == ("b", "a")
+    assert features.inputs.tolist() == [[1, 1], [2, 1]]
+    with pytest.raises(TableError, match="example 'b' has two rows of features, 1 and 3, that differ: mend one"):
+        feature_table({**table, "size": [1.0, 2.0, 3.0]}, id="task", repeated=True)
+
+
 def test_other_wrong_arguments() -> None:
     with pytest.raises(TypeError, match=r"drop is the text 'name': pass a list of names, \['name'\]"):
         feature_table(FRAME, drop="name")

@@ -82,12 +82,13 @@ class Reading:
         chosen, left_out = parse_list(features), tuple(parse_list(drop) or ())
         return cls(chosen, left_out, id_column, parse_size(size), grey, key, text, embed, fill)
 
-    def inputs(self, source: Path, files: list[str] | None = None) -> Inputs:
+    def inputs(self, source: Path, files: list[str] | None = None, repeated: bool = False) -> Inputs:
         """Read a folder of images, an array file, or a table of features or texts.
 
         Args:
             source: what the user named.
             files: images of a folder, in this order; all of them by default.
+            repeated: whether an example may have several rows of a feature table, all alike.
         """
         from truelabel.data import feature_table, image_folder, list_images, load_array
 
@@ -110,6 +111,7 @@ class Reading:
             id=self.id_column,
             categories=self.categories,
             fill=self.fill,  # type: ignore[arg-type]  # checked by parse
+            repeated=repeated,
         )
         learned = replace(
             self,
@@ -200,7 +202,7 @@ def read_pair(data: Path, labels: Path, reading: Reading, columns: LabelColumns)
     if data.is_file() and data.suffix.lower() not in ARRAYS:
         columns = columns.beside_inputs(data, reading.text) if same_file(data, labels) else columns
         reading = _without_labels(data, labels, reading, columns)
-    inputs = reading.inputs(data)
+    inputs = reading.inputs(data, repeated=same_file(data, labels))
     annotations = columns.annotations(labels, inputs.names)
     if len(annotations.examples) != len(inputs.values):
         raise ValueError(f"{labels} has {len(annotations.examples)} rows, but {data} has {len(inputs.values)} examples")

@@ -45,6 +45,7 @@ def feature_table(
     id: str | None = None,  # noqa: A002 - the word that users of tables know
     categories: Mapping[str, Sequence[str]] | None = None,
     fill: Fill = None,
+    repeated: bool = False,
 ) -> Features:
     """The columns of a table as one matrix. Rows are counted from 1 in messages.
 
@@ -61,6 +62,8 @@ def feature_table(
             all features, with one warning. Learned from this table by default.
         fill: "median" puts the median of a numeric column where it has no value; or the value for each column, as an
             earlier table told. By default a missing value is an error.
+        repeated: rows of the same ``id`` are one example, as in a table with one row a label; their features must
+            agree.
 
     Raises:
         TableError: for a file that cannot be read or is too large for the memory, a table without rows, a column that
@@ -92,16 +95,28 @@ def feature_table(
     encoded = encode(table, chosen, categories, fill)
     if not len(encoded.inputs):
         raise TableError(f"{table.name} has no rows: pass a table with at least one")
-    ids = tuple(range(len(encoded.inputs))) if id is None else _unique(id, table.names(id))
-    return Features(encoded.inputs, tuple(map(str, chosen)), ids, encoded.categories, encoded.fills)
+    inputs = encoded.inputs
+    ids: tuple[Hashable, ...] = tuple(range(len(inputs)))
+    if id is not None:
+        rows, ids = _first_rows(id, table.names(id), inputs if repeated else None)
+        inputs = inputs if len(rows) == len(inputs) else inputs[rows]
+    return Features(inputs, tuple(map(str, chosen)), ids, encoded.categories, encoded.fills)
 
 
-def _unique(name: str, column: Column) -> tuple[Hashable, ...]:
-    ids = tuple(column.to_pylist())
+def _first_rows(
+    name: str, column: Column, inputs: npt.NDArray[np.float32] | None
+) -> tuple[list[int], tuple[Hashable, ...]]:
+    """The row in which each id stands first, and the ids; with ``inputs``, rows that agree in them may share one."""
     first: dict[Hashable, int] = {}
-    for row, value in enumerate(ids, start=1):
+    for row, value in enumerate(column.to_pylist()):
         if value is None:
-            raise TableError(f"id column {name!r} has no value in row {row}: fill it in or drop the row")
-        if first.setdefault(value, row) != row:
-            raise TableError(f"id {value!r} of column {name!r} is in rows {first[value]} and {row}: make them differ")
-    return ids
+            raise TableError(f"id column {name!r} has no value in row {row + 1}: fill it in or drop the row")
+        before = first.setdefault(value, row)
+        if before != row and inputs is None:
+            raise TableError(f"id {value!r} of column {name!r} is in rows {before + 1} and {row + 1}: make them differ")
+        if before != row and inputs is not None and not np.array_equal(inputs[before], inputs[row]):
+            raise TableError(
+                f"example {value!r} has two rows of features, {before + 1} and {row + 1}, that differ: mend one, or "
+                "leave out what is no feature with drop="
+            )
+    return list(first.values()), tuple(first)

@@ -18,6 +18,10 @@ class Texts:
     Attributes:
         texts: N of them; the empty text where the table has none.
         ids: ``(N,)``, the name of each example; its position where no column names it.
+
+    Example:
+        >>> text_table({"review": ["fine", "dull"]}, "review").ids
+        (0, 1)
     """
 
     texts: list[str]

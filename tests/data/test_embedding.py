@@ -33,7 +33,7 @@ class Stand:
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     stand = ModuleType("sentence_transformers")
-    stand.SentenceTransformer = Stand  # type: ignore[attr-defined]
+    stand.__dict__.update(SentenceTransformer=Stand, __version__="6.2.0")
     monkeypatch.setitem(sys.modules, "sentence_transformers", stand)
     Stand.asked.clear()
     embedding._encoder.cache_clear()
@@ -56,6 +56,14 @@ def test_a_model_that_cannot_be_loaded_is_one_line() -> None:
     with pytest.raises(ValueError, match=r"embed names 'nowhere', which .* \(no such model\)$") as caught:
         embed(["a"], "nowhere")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("library")
+def test_a_version_that_runs_code_of_models_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["sentence_transformers"], "__version__", "5.9.1")
+    with pytest.raises(ImportError, match="embed needs sentence-transformers 6 or newer, not 5.9.1, which runs code"):
+        embed(["a"], "some-model")
+    assert Stand.asked == []
 
 
 def test_without_the_library_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

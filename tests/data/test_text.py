@@ -156,7 +156,7 @@ def test_embeddings_are_kept_by_the_name_of_the_model(tmp_path: Path, monkeypatc
             return np.array([[float(len(text))] * width for text in texts])
 
     stand = ModuleType("sentence_transformers")
-    stand.SentenceTransformer = Stand  # type: ignore[attr-defined]
+    stand.__dict__.update(SentenceTransformer=Stand, __version__="6.0")
     monkeypatch.setitem(sys.modules, "sentence_transformers", stand)
     embedding._encoder.cache_clear()
     features = TextFeatures(embed="some/model").fit(["a", "bb"])

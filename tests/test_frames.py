@@ -322,3 +322,13 @@ def test_texts_keep_what_types_would_lose(tmp_path: Path) -> None:
     assert Table({"a": [1, None]}).texts("a").to_pylist() == ["1", None]
     with pytest.raises(TableError, match="has no column 'c'"):
         table.texts("c")
+
+
+@pytest.mark.parametrize("cell", ["word " * 600_000, '"never closed ' + "row\n" * 1_000_000])
+@pytest.mark.parametrize("before", ["", "short\n"])
+def test_an_absurdly_long_row_is_refused_in_words(cell: str, before: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"text\n{before}{cell}\nshort\n")
+    with pytest.raises(
+        TableError, match="cannot read .*a.csv: a row is longer than 1 MB, or a quotation mark is never"
+    ):
+        Table(tmp_path / "a.csv").texts("text")

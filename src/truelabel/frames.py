@@ -334,4 +334,6 @@ def _nan_is_null(column: Column) -> Column:
 
 
 def _one_line(error: BaseException) -> str:
+    if "straddl" in str(error):  # what Arrow says of a row that does not fit into a block of 1 MB
+        return "a row is longer than 1 MB, or a quotation mark is never closed: mend or shorten it"
     return " ".join(str(error).split()) or type(error).__name__

@@ -23,7 +23,7 @@ class Tfidf:
     the term :math:`w` stands in the text and :math:`d_w` in how many of the N training texts. The features are
     :math:`x V / s`, with the leading right singular vectors V of the training matrix. One number s for all brings the
     mean square of the training features to one. To standardise each feature instead would blow up the last components,
-    which are noise: with as many components as half the texts that costs accuracy, with as many as texts all of it.
+    which are noise; with as many components as texts nothing is learned then (docs/text.md has the figures).
 
     Attributes:
         terms: the V words and pairs of words, sorted.

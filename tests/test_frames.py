@@ -311,3 +311,24 @@ def test_an_ending_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="cannot write .*a.xlsx: use an ending of .csv or .parquet"):
         write_table(pa.table(CONTENT), tmp_path / "a.xlsx")
     assert not list(tmp_path.iterdir())
+
+
+def test_texts_keep_what_types_would_lose(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n007,x\nNA,y\n1.50,\n")
+    table = Table(tmp_path / "a.csv")
+    assert table.texts("a").to_pylist() == ["007", "NA", "1.50"]
+    assert table.texts("a", nulls=True).to_pylist() == ["007", None, "1.50"]
+    assert table.texts("b").to_pylist() == ["x", "y", ""]
+    assert Table({"a": [1, None]}).texts("a").to_pylist() == ["1", None]
+    with pytest.raises(TableError, match="has no column 'c'"):
+        table.texts("c")
+
+
+@pytest.mark.parametrize("cell", ["word " * 600_000, '"never closed ' + "row\n" * 1_000_000])
+@pytest.mark.parametrize("before", ["", "short\n"])
+def test_an_absurdly_long_row_is_refused_in_words(cell: str, before: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"text\n{before}{cell}\nshort\n")
+    with pytest.raises(
+        TableError, match="cannot read .*a.csv: a row is longer than 1 MB, or a quotation mark is never"
+    ):
+        Table(tmp_path / "a.csv").texts("text")

@@ -19,6 +19,7 @@ LAYERS = [
     "types",
     "frames",
     "coding",
+    "wide",
     "slots",
     "annotations",
     "data",

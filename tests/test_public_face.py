@@ -83,7 +83,7 @@ def test_exports_of_every_package_are_sorted_and_there(package: str) -> None:
         assert hasattr(module, name), name
     imported = {
         alias.asname or alias.name
-        for node in ast.parse(inspect.getsource(module)).body
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("truelabel.")
         for alias in node.names
     }

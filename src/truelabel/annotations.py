@@ -26,6 +26,7 @@ from truelabel.coding import (
 from truelabel.frames import Table, TableError, guess_columns, is_category, listing, write_table
 from truelabel.slots import Slots, SlotTable
 from truelabel.types import MISSING
+from truelabel.wide import read_wide
 
 Duplicates = Literal["last", "first", "error"]
 
@@ -130,8 +131,9 @@ class Annotations:
         annotators: Sequence[Name] | None = None,
         examples: Sequence[Name] | None = None,
         duplicates: Duplicates = "last",
+        wide: bool = False,
     ) -> Annotations:
-        """Read a long table, one row a label.
+        """Read a long table, one row a label; or a wide one, one column an annotator.
 
         Args:
             source: path to CSV or Parquet, a data frame (pandas, polars, pyarrow, …), or a dict of columns.
@@ -145,14 +147,28 @@ class Annotations:
             examples: all examples in order, for instance the rows of a feature table; sorted names by default.
             duplicates: if an annotator labelled an example twice: keep the "last" row (with a warning) or the "first",
                 or treat it as an "error".
+            wide: one row an example and one column an annotator instead: the columns that ``annotators`` names, or all
+                but the examples'. Empty cells, NA, NaN and -1 mean "no label". Rows are numbered if no column looks
+                like the example.
 
         Example:
             >>> rows = {"worker": ["ann", "bob", "ann"], "task": [7, 7, 9], "label": ["b", "a", "b"]}
             >>> annotations = Annotations.from_table(rows)
             >>> annotations.examples.tolist(), annotations.annotators.tolist(), annotations.classes
             ([7, 9], ['ann', 'bob'], ('a', 'b'))
+            >>> Annotations.from_table({"image": ["x", "y"], "ann": [0, 1], "bob": [1, None]}, wide=True)
+            Annotations(3 labels, 2 examples, 2 annotators, 2 classes: 0, 1)
         """
         table = Table(source)
+        if wide:
+            if annotator is not None or label is not None:
+                raise LabelError("a wide table has no column of annotators or labels: leave annotator= and label= out")
+            told = read_wide(
+                table, example, None if annotators is None else list(map(str, annotators)), classes, examples
+            )
+            return cls._sorted(
+                told.example, told.annotator, told.label, told.examples, told.annotators, class_names(told.classes)
+            )
         columns = guess_columns(table, {"example": example, "annotator": annotator, "label": label})
 
         def codes(what: str, names: Sequence[Name] | int | None) -> tuple[Codes, NDArray[Any]]:

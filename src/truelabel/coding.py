@@ -60,6 +60,7 @@ def encode_column(
     *,
     keep_order: bool = False,
     source: str = "",
+    rows: NDArray[np.integer[Any]] | None = None,
 ) -> tuple[Codes, NDArray[Any]]:
     """Codes ``(L,)``, with -1 where the column is null, and names of an Arrow column.
 
@@ -69,6 +70,7 @@ def encode_column(
         names: all names in the order wanted, or their number for ``0..n-1``.
         keep_order: keep the order of a dictionary column instead of sorting.
         source: name of the table, for messages.
+        rows: ``(L,)`` the row of the table that each value stands in, for messages; its position by default.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -84,7 +86,7 @@ def encode_column(
         column = column.cast(pa.large_string())
     if pa.types.is_integer(column.type) and not column.null_count:
         codes, found_array = _compact(column.to_numpy())
-        return _arrange(codes, found_array, what, names, source=source)
+        return _arrange(codes, found_array, what, names, source=source, rows=rows)
     if pa.types.is_dictionary(column.type):
         column = column.unify_dictionaries() if column.num_chunks > 1 else column
         column = column.combine_chunks()
@@ -107,7 +109,7 @@ def encode_column(
     found_names = found.to_numpy(zero_copy_only=False)
     if names is None:
         return codes.astype(np.int32), found_names
-    return _arrange(codes, found_names, what, names, source=source)
+    return _arrange(codes, found_names, what, names, source=source, rows=rows)
 
 
 def dense_values(matrix: Any, missing: Name | None) -> tuple[NDArray[Any], NDArray[np.bool_], Sequence[Name] | None]:

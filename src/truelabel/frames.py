@@ -88,6 +88,25 @@ class Table:
         padded = pc.any(pc.match_substring_regex(text, "^[+-]?0[0-9]")).as_py()
         return text if padded else column
 
+    def texts(self, name: str, *, nulls: bool = False) -> Column:
+        """A column as text, as it stands in files that do not tell types: ``007`` and ``1.50`` keep their zeros.
+
+        Args:
+            name: of the column.
+            nulls: whether cells of text files that say NA, N/A, NaN or null are missing, as in :meth:`column`.
+        """
+        import pyarrow as pa
+
+        if self._frame is None and READERS[self.source.suffix.lower()] and name in self.columns:
+            return self._read_csv([name], {name: pa.string()}, nulls).column(0)
+        column = self.column(name)
+        try:
+            if pa.types.is_dictionary(column.type):
+                column = column.cast(column.type.value_type)
+            return column.cast(pa.large_string())
+        except pa.ArrowException as error:
+            raise TableError(f"column {name!r} of {self.name} is {column.type}, not text: name another") from error
+
     def read(self, names: Sequence[str]) -> Iterator[Column]:
         """Several columns, each as :meth:`column` gives it.
 
@@ -148,11 +167,11 @@ class Table:
 
         return csv.ParseOptions(delimiter=READERS[self.source.suffix.lower()], newlines_in_values=True)
 
-    def _read_csv(self, columns: list[str], types: dict[str, Any] | None = None) -> Any:
+    def _read_csv(self, columns: list[str], types: dict[str, Any] | None = None, nulls: bool = True) -> Any:
         import pyarrow as pa
         from pyarrow import csv
 
-        options = csv.ConvertOptions(include_columns=columns, strings_can_be_null=True, column_types=types)
+        options = csv.ConvertOptions(include_columns=columns, strings_can_be_null=nulls, column_types=types)
         try:
             table = csv.read_csv(self.source, parse_options=self._parse_options(), convert_options=options)
         except (OSError, pa.ArrowException) as error:
@@ -231,8 +250,9 @@ def guess_columns(table: Table, given: dict[str, str | None]) -> dict[str, str]:
         if match is not None:
             columns[what] = match
         elif what != "annotator":
+            wide = "; or wide=True, if each annotator has a column of their own" if what == "label" else ""
             raise TableError(
-                f"no column of {table.name} looks like the {what}: pass {what}= one of {listing(table.columns)}"
+                f"no column of {table.name} looks like the {what}: pass {what}= one of {listing(table.columns)}{wide}"
             )
     if len(set(columns.values())) < len(columns):
         raise TableError(f"one column serves twice in {table.name}: {columns}")
@@ -314,4 +334,6 @@ def _nan_is_null(column: Column) -> Column:
 
 
 def _one_line(error: BaseException) -> str:
+    if "straddl" in str(error):  # what Arrow says of a row that does not fit into a block of 1 MB
+        return "a row is longer than 1 MB, or a quotation mark is never closed: mend or shorten it"
     return " ".join(str(error).split()) or type(error).__name__

@@ -89,6 +89,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.save(folder / "x.npy", x.astype(np.float32))
     np.save(folder / "labels.npy", y)
     np.save(folder / "vector.npy", truth())
+    names = [[None if k < 0 else NAMES[k] for k in column] for column in y.T]
+    write({"task": ids, **dict(zip(("ann", "bob", "cid"), names, strict=True))}, folder / "wide.csv")
     _pictures(folder)
     _bad_files(folder, features, long)
     return folder
@@ -176,7 +178,8 @@ def _bad_files(folder: Path, features: Columns, long: Columns) -> None:
     write({**long, "task": ["nobody", *long["task"][1:]]}, folder / "unknown-example.csv")
     write({**features, "north": [float("nan"), *features["north"][1:]]}, folder / "nan.csv")
     write({**features, "task": ["e01", "e01", *features["task"][2:]]}, folder / "twice.csv")
-    write({**features, "north": ["far"] * EXAMPLES}, folder / "text.csv")
+    write({**features, "north": [f"place {n}" for n in range(EXAMPLES)]}, folder / "text.csv")
+    write({**features, "north": ["2026-01-31"] * EXAMPLES}, folder / "dates.csv")
     write({"image": ["00.png"], "label": ["dark"]}, folder / "one-picture.csv")
     write({"image": ["none.png", "01.png"], "label": ["dark", "bright"]}, folder / "no-picture.csv")
     hole = points()

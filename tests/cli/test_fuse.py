@@ -189,6 +189,18 @@ def test_who_and_what_has_no_labels_is_left_out(cli: Cli, tmp_path: Path) -> Non
     assert column(tmp_path / "fused" / "annotators.csv", "annotator") == ["ann", "bob"]
 
 
+def test_a_wide_table_gives_what_the_long_one_gives(cli: Cli, shelf: Path, tmp_path: Path) -> None:
+    assert cli("fuse", shelf / "labels.csv", "--out", tmp_path / "long")[0] == 0
+    for name, options in {"wide": ("--wide",), "named": ("--annotators", "ann,bob,cid")}.items():
+        assert cli("fuse", shelf / "wide.csv", "--out", tmp_path / name, *options)[0] == 0
+        assert snapshot(tmp_path / name) == snapshot(tmp_path / "long")
+    code, _, errors = cli("fuse", shelf / "masks.npy", "--wide")
+    assert (code, errors.startswith("error: --wide is for labels of whole examples")) == (1, True)
+    code, _, errors = cli("fuse", shelf / "wide.csv")
+    assert code == 1
+    assert errors.endswith("or --wide, if each annotator has a column of their own\n")
+
+
 def test_a_silent_column_of_a_matrix_is_left_out(cli: Cli, shelf: Path, tmp_path: Path) -> None:
     code, printed, _ = cli("fuse", shelf / "silent.npy", "--method", "dawid-skene", "--out", tmp_path / "fused")
     assert code == 0

@@ -54,7 +54,7 @@ def test_the_examples_of_another_table_may_be_named_by_another_column(
         ("nowhere.npy", "answers.csv", "there is no file or folder nowhere.npy: check the path\n"),
         ("none", "answers.csv", "there is no file or folder none: check the path\n"),
         ("nan.npy", "answers.csv", "contains NaN or infinity in row 5"),
-        ("x.csv", "answers.csv", "column 'task' is string, not numeric"),
+        ("x.csv", "answers.csv", "column 'task' is text, not numeric, and has 60 values in 60 rows"),
         ("labels.npy", "answers.csv", "X has 3 features, but TrueLabelClassifier is expecting 2 features"),
         ("others", "answers.csv", "X has images of shape"),
         ("empty", "answers.csv", "empty holds no images"),
@@ -90,6 +90,9 @@ def test_what_is_no_run_or_no_table_is_refused(cli: Cli, run: Path, shelf: Path,
     code, _, errors = cli("predict", run, shelf / "x.npy", "--out", folder)
     assert code == 1
     assert errors == f"error: --out {folder} is a folder: name a file in it\n"
+    code, _, errors = cli("predict", run, shelf / "x.csv", "--text", "task", "--out", tmp_path / "answers.csv")
+    assert code == 1
+    assert errors == f"error: --text is for runs that learned from texts, but {run} did not: leave it out\n"
     for option in ("--readers", "--errors", "--probabilities"):
         code, _, errors = cli("predict", run, shelf / "x.npy", "--out", tmp_path / "answers.csv", option)
         assert code == 1

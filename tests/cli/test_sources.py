@@ -34,7 +34,8 @@ def test_lists() -> None:
     "reading",
     [
         Reading(),
-        Reading(columns=["a", "ü"], drop=("c",), id_column="task"),
+        Reading(columns=["a", "ü"], drop=("c",), id_column="task", categories={}),
+        Reading(columns=["a", "b"], fill={"a": 0.1}, categories={"b": ["x", "ü"]}),
         Reading(size=(3, 4), grey=True),
     ],
 )
@@ -48,7 +49,7 @@ def test_rows_are_matched_by_name_in_the_order_of_the_inputs(shelf: Path) -> Non
     inputs, annotations = read_pair(shelf / "x.csv", shelf / "labels.csv", Reading(), LabelColumns())
     names = Table(shelf / "x.csv").column("task").to_pylist()
     assert inputs.names == annotations.examples.tolist() == names
-    assert inputs.reading == Reading(columns=["east", "north"], id_column="task")
+    assert inputs.reading == Reading(columns=["east", "north"], id_column="task", categories={})
     truth = np.array([int(name[1:]) % 2 for name in names])
     assert annotations.annotators.tolist() == ["ann", "bob", "cid"]
     assert np.array_equal(annotations.matrix()[:, 0], truth)
@@ -57,7 +58,7 @@ def test_rows_are_matched_by_name_in_the_order_of_the_inputs(shelf: Path) -> Non
 
 
 def test_new_data_are_read_alike(shelf: Path) -> None:
-    columns = {"reading": Reading(columns=["north"], id_column="task")}
+    columns = {"reading": Reading(columns=["north"], id_column="task", categories={})}
     inputs = columns["reading"].inputs(shelf / "x.parquet")
     assert inputs.values.shape == (60, 1)
     assert inputs.reading == columns["reading"]

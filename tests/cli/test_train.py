@@ -145,6 +145,14 @@ def test_the_label_is_no_feature_when_it_stands_in_the_same_table(cli: Cli, tmp_
     assert json.loads((tmp_path / "run" / "inputs.json").read_text())["columns"] == ["size"]
 
 
+def test_one_table_may_hold_features_and_what_several_said(cli: Cli, tmp_path: Path) -> None:
+    rows = [f"{n},{n % 2},{who},{n % 2}" for n in range(30) for who in ("ann", "bob")]
+    (tmp_path / "all.csv").write_text("\n".join(["task,size,worker,label", *rows]))
+    assert cli("train", tmp_path / "all.csv", tmp_path / "all.csv", "--out", tmp_path / "run", *QUICK)[0] == 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["examples"] == 30
+    assert column(tmp_path / "run" / "annotators.csv", "labels") == [30, 30]
+
+
 def test_a_finished_run_is_not_repeated(cli: Cli, shelf: Path, tmp_path: Path) -> None:
     arguments = ("train", shelf / "x.csv", shelf / "labels.csv", "--out", tmp_path, *QUICK)
     code, first, _ = cli(*arguments)
@@ -168,6 +176,109 @@ def test_training_does_not_depend_on_the_folder(cli: Cli, shelf: Path, tmp_path:
     assert first.keys() == second.keys()
     assert first["main/best.safetensors"] == second["main/best.safetensors"]
     assert first["label_quality.csv"] == second["label_quality.csv"]
+
+
+def reviews(folder: Path) -> tuple[list[str], list[str]]:
+    """Forty texts and what they are: labels in a long table, beside the texts with and without a name, and wide."""
+    rng = np.random.default_rng(0)
+    truth = [("bad", "good")[n % 2] for n in range(40)]
+    words = {"good": ["lovely", "great", "fine"], "bad": ["dull", "poor", "awful"]}
+    texts = [
+        f"a {rng.choice(words[label])}, {rng.choice(words[label])} film no. {n + 10}" for n, label in enumerate(truth)
+    ]
+    other = [truth[1] if n % 8 == 0 else label for n, label in enumerate(truth)]
+    long = [(n, who, said[n]) for n in range(40) for who, said in (("ann", truth), ("bob", other))]
+    (folder / "texts.csv").write_text("task,review\n" + "".join(f'{n},"{text}"\n' for n, text in enumerate(texts)))
+    (folder / "said.csv").write_text("task,worker,label\n" + "".join(f"{n},{who},{label}\n" for n, who, label in long))
+    rows = [f'{n},"{texts[n]}",{who},{label}\n' for n, who, label in long]
+    (folder / "named.csv").write_text("task,review,worker,label\n" + "".join(rows))
+    (folder / "bare.csv").write_text("review,worker,label\n" + "".join(row.split(",", 1)[1] for row in rows))
+    wide = [f'{n},"{texts[n]}",{truth[n]},{other[n]}\n' for n in range(40)]
+    (folder / "wide.csv").write_text("task,review,ann,bob\n" + "".join(wide))
+    return texts, truth
+
+
+@pytest.mark.parametrize(
+    ("data", "labels", "options", "names"),
+    [
+        ("texts.csv", "said.csv", (), "numbers"),
+        ("named.csv", "named.csv", (), "numbers"),
+        ("bare.csv", "bare.csv", (), "texts"),
+        ("wide.csv", "wide.csv", ("--wide",), "numbers"),
+        ("texts.csv", "wide.csv", ("--annotators", "ann,bob"), "numbers"),
+    ],
+)
+def test_learn_from_texts_and_answer_for_others(
+    data: str, labels: str, options: tuple[str, ...], names: str, cli: Cli, tmp_path: Path
+) -> None:
+    texts, truth = reviews(tmp_path)
+    run, out = tmp_path / "run", tmp_path / "answers.csv"
+    arguments = ("train", tmp_path / data, tmp_path / labels, "--text", "review", "--out", run, *QUICK, *options)
+    code, _, errors = cli(*arguments)
+    assert (code, errors) == (0, "")
+    assert sorted(path.name for path in run.iterdir() if path.name.startswith("text")) == [
+        "text.json",
+        "text.safetensors",
+    ]
+    quality = column(run / "label_quality.csv", "example")
+    assert quality == [name for n in range(40) for name in [n if names == "numbers" else texts[n]] * 2]
+    assert json.loads((run / "model.json").read_text())["parameters"]["standardize"] is False
+
+    id_column = "task," if names == "numbers" else ""
+    rows = "".join(f'{"7," if id_column else ""}"{text}"\n' for text in ["what a lovely film"])
+    (tmp_path / "new.csv").write_text(f"{id_column}review\n{rows}")
+    assert cli("predict", run, tmp_path / "new.csv", "--out", out)[0] == 0
+    assert column(out, "label") == ["good"]
+    assert column(out, "example") == [7 if id_column else 0]
+    (tmp_path / "other.csv").write_text(f"{id_column}note\n{rows}")
+    assert (
+        cli("predict", run, tmp_path / "other.csv", "--text", "note", "--out", tmp_path / "other_answers.csv")[0] == 0
+    )
+    assert (tmp_path / "other_answers.csv").read_bytes() == out.read_bytes()
+    assert cli("predict", run, tmp_path / data, "--out", out)[0] == 0
+    if data != "bare.csv":  # where rows are numbered each text is there twice
+        assert np.mean([a == b for a, b in zip(column(out, "label"), truth, strict=True)]) > 0.9
+    code, _, errors = cli("predict", run, tmp_path / "other.csv", "--out", out)
+    assert (code, errors.startswith("error: text names 'review', which is not there")) == (1, True)
+
+    before = snapshot(run)
+    assert cli(*arguments)[0] == 0
+    assert snapshot(run) == before
+
+
+@pytest.mark.filterwarnings("default")
+def test_categories_and_gaps_are_read_alike(cli: Cli, tmp_path: Path) -> None:
+    rows = [f"{n},{('red', 'blue')[n % 2]},{'' if n % 7 == 0 else n % 5},{n % 2}" for n in range(60)]
+    (tmp_path / "x.csv").write_text("\n".join(["task,hue,size,label", *rows]))
+    arguments = ("train", tmp_path / "x.csv", tmp_path / "x.csv", *QUICK)
+    code, _, errors = cli(*arguments, "--out", tmp_path / "run")
+    assert code == 1
+    assert errors == "error: column 'size' has no value in row 1: fill it in, drop the row, or pass --fill median\n"
+    assert cli(*arguments, "--fill", "median", "--out", tmp_path / "run")[0] == 0
+    record = json.loads((tmp_path / "run" / "inputs.json").read_text())
+    assert record["categories"] == {"hue": ["blue", "red"]}
+    assert record["fill"] == {"size": 2.0}
+    (tmp_path / "new.csv").write_text("task,hue,size\n1,blue,\n2,red,3\n3,mauve,1\n")
+    code, _, errors = cli("predict", tmp_path / "run", tmp_path / "new.csv", "--out", tmp_path / "answers.csv")
+    assert code == 0
+    assert (
+        errors == "warning: the training had no hue 'mauve': values that it did not see count as none of those it saw\n"
+    )
+    assert column(tmp_path / "answers.csv", "label")[:2] == [1, 0]
+    expected = TrueLabelClassifier.load(tmp_path / "run").predict_proba(np.array([[1, 0, 2], [0, 1, 3], [0, 0, 1]]))
+    written = np.array(column(tmp_path / "answers.csv", "probability_1"), float)
+    assert np.allclose(written, expected[:, 1], atol=1e-6)
+
+
+def test_a_record_from_before_there_were_texts_is_read(cli: Cli, shelf: Path, tmp_path: Path) -> None:
+    assert cli("train", shelf / "x.csv", shelf / "labels.csv", "--out", tmp_path / "run", *QUICK)[0] == 0
+    path = tmp_path / "run" / "inputs.json"
+    note = json.loads(path.read_text())
+    old = ("columns", "drop", "id_column", "size", "grey", "key")
+    path.write_text(json.dumps({name: note[name] for name in old}))
+    assert cli("predict", tmp_path / "run", shelf / "x.csv", "--out", tmp_path / "answers.csv")[0] == 0
+    code, _, errors = cli("predict", tmp_path / "run", shelf / "text.csv", "--out", tmp_path / "answers.csv")
+    assert (code, "column 'north' is string, not numeric" in errors) == (1, True)
 
 
 NO_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -196,7 +307,25 @@ NO_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
         ("x.csv one-class.csv", "all labels are of one class, 'cat'"),
         ("nan.csv labels.csv", "column 'north' has no value in row 1"),
         ("nan.npy labels.npy", "nan.npy contains NaN or infinity in row 5: remove or fill it"),
-        ("text.csv labels.csv", "column 'north' is string, not numeric"),
+        ("text.csv labels.csv", "column 'north' is text, not numeric, and has 60 values in 60 rows"),
+        ("dates.csv labels.csv", "column 'north' is a date or time (date32[day]), not numeric"),
+        ("x.csv labels.csv --fill mean", "--fill must be median, got 'mean'"),
+        ("x.csv labels.csv --text nope", "text names 'nope', which is not there: choose from task, east, north"),
+        ("x.csv labels.csv --embed some", "--embed is for texts: name their column with --text"),
+        ("x.csv labels.csv --text east --drop north", "--drop is for tables of features, but --text names a column"),
+        ("x.npy labels.npy --text east", "--text names a column of a table, but x.npy is none"),
+        ("pictures pictures.csv --text east", "--text names a column of a table, but pictures is none"),
+        ("pictures --text east", "--text is for labels in a table"),
+        (
+            "x.csv wide.csv",
+            "no column of wide.csv looks like the label: pass --label one of task, ann, bob, cid; or --wide",
+        ),
+        ("x.csv wide.csv --annotators ann,eve", "wide.csv has no column 'eve': it has task, ann, bob, cid"),
+        ("x.csv wide.csv --wide --label ann", "leave --annotator and --label out"),
+        (
+            "wide.csv wide.csv --wide",
+            "name the columns of the annotators with --annotators: the others of wide.csv are",
+        ),
         ("text.npy labels.npy", "text.npy must hold numbers"),
         ("x.csv empty.csv", "empty.csv is empty"),
         ("x.csv rows.csv", "rows.csv has no rows"),

@@ -129,7 +129,7 @@ def test_a_wrong_column_names_those_there_are(argument: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"a": ["x", "y"]}, "column 'a' is (large_)?string, not numeric: leave it out with drop="),
+        ({"a": ["x", "y"]}, "column 'a' is text, not numeric, and has 2 values in 2 rows, .* leave it out with drop="),
         ({"a": [1.0, None]}, "column 'a' has no value in row 2"),
         ({"a": [1, None]}, "column 'a' has no value in row 2"),
         ({"a": [None, None]}, "column 'a' has no value in row 1"),
@@ -148,6 +148,15 @@ def test_a_wrong_value_is_named(make: Any, content: dict[str, list[Any]], messag
 def test_nan_is_named(make: Any) -> None:
     with pytest.raises(ValueError, match="column 'a' has no value in row 2"):
         feature_table(make({"a": [1.0, float("nan")]}))
+
+
+def test_rows_of_one_example_are_one() -> None:
+    table = {"task": ["b", "a", "b"], "size": [1.0, 2.0, 1.0], "hue": ["x", "x", "x"]}
+    features = feature_table(table, id="task", repeated=True)
+    assert features.ids == ("b", "a")
+    assert features.inputs.tolist() == [[1, 1], [2, 1]]
+    with pytest.raises(TableError, match="example 'b' has two rows of features, 1 and 3, that differ: mend one"):
+        feature_table({**table, "size": [1.0, 2.0, 3.0]}, id="task", repeated=True)
 
 
 def test_other_wrong_arguments() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truelabel.cli.label_columns import ANNOTATORS_HELP, WIDE_HELP
 from truelabel.cli.mask_reading import CLASSES_HELP, LAYOUT_HELP, PATTERN_HELP, READERS_HELP, VOID_HELP
 from truelabel.cli.runs import parse_options, refuse, show_run, train_run
 
@@ -44,6 +45,8 @@ def fuse(
     annotator: Annotated[str | None, typer.Option(help="Column of annotators; guessed by default.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of labels; guessed by default.")] = None,
     classes: Annotated[str | None, typer.Option(help=CLASSES_HELP)] = None,
+    wide: Annotated[bool, typer.Option("--wide", help=WIDE_HELP)] = False,
+    annotator_columns: Annotated[str | None, typer.Option("--annotators", help=ANNOTATORS_HELP)] = None,
     seed: Annotated[int, typer.Option(help="Of ties, random starts and training.")] = 0,
     layout: Annotated[str | None, typer.Option(help=LAYOUT_HELP, rich_help_panel=MASKS)] = None,
     images: Annotated[
@@ -117,7 +120,8 @@ def fuse(
         raise ValueError(f"--format must be {' or '.join(folders.FORMATS)}, got {file_format!r}")
     for_training = {"--network": network, "--epochs": epochs, "--device": device, "--id": id_column, "--key": key}
     for_training |= {"--features": features, "--drop": drop, "--size": size, "--grey": grey or None}
-    for_tables = {"--example": example, "--annotator": annotator, "--label": label, "--data": data}
+    for_tables: dict[str, Any] = {"--example": example, "--annotator": annotator, "--label": label, "--data": data}
+    for_tables |= {"--wide": wide or None, "--annotators": annotator_columns}
     for_masks = {"--layout": layout, "--images": images, "--readers": readers, "--pattern": pattern, "--void": void}
     options, recipe = parse_options(option or []), None
     if are_masks(labels):
@@ -143,9 +147,8 @@ def fuse(
     else:
         fusion, recipe = parse_training(method, options, seed)
     reading = Reading.parse(features, drop, id_column, size, grey, key)
-    inputs, annotations, left_out = _read(
-        data, labels[0], reading, LabelColumns.parse(example, annotator, label, classes)
-    )
+    columns = LabelColumns.parse(example, annotator, label, classes, wide, annotator_columns)
+    inputs, annotations, left_out = _read(data, labels[0], reading, columns)
     note = folders.describe(fusion, annotations, file_format)
     if out is not None:
         folders.check_folder(out, note)

@@ -45,11 +45,16 @@ WORDS = {
     "pass images=None for masks only": "mend the name of the mask",
     "unread='drop' or 'keep'": "--drop-unlabelled",
     "mode='RGB' or 'L'": "--grey",
+    "wide=True": "--wide",
+    "fill='median'": "--fill median",
+    "embed needs": "--embed needs",
+    "embed names": "--embed names",
+    "or leave embed out": "or leave --embed out",
 }
 """What the library says, and what that is on the command line."""
 
 OPTIONS = (
-    "example|annotator|label|classes|drop|size|network|device|key|"
+    "example|annotator|annotators|label|classes|text|id|drop|size|network|device|key|"
     "layout|images|readers|pattern|void|normalise|crop|patch|overlap"
 )
 

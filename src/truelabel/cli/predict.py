@@ -22,6 +22,7 @@ def predict(
         str | None, typer.Option("--id", help="Feature table: column that names the examples; as in training.")
     ] = None,
     key: Annotated[str | None, typer.Option(help="A .npz file: name of the array; as in training.")] = None,
+    text: Annotated[str | None, typer.Option(help="Table: the column with the texts; as in training.")] = None,
     probabilities: Annotated[
         bool,
         typer.Option(
@@ -73,7 +74,10 @@ def predict(
     if stored_kind(run) == "TrueLabelSegmenter":
         from truelabel.cli.predict_masks import predict_masks
 
-        refuse({"--id": id_column, "--key": key}, f"for tables and arrays, but {run} segments: leave it out")
+        refuse(
+            {"--id": id_column, "--key": key, "--text": text},
+            f"for tables and arrays, but {run} segments: leave it out",
+        )
         predict_masks(run, data, out, device or "auto", {name for name, value in wanted.items() if value})
         return
     for_masks = {"--device": device, **{f"--{name}": value or None for name, value in wanted.items()}}
@@ -81,7 +85,10 @@ def predict(
     check_output(out)
     classifier = TrueLabelClassifier.load(run)
     reading = sources.Reading.load(run)
-    inputs = replace(reading, id_column=id_column or reading.id_column, key=key or reading.key).inputs(data)
+    if reading.text is None:
+        refuse({"--text": text}, f"for runs that learned from texts, but {run} did not: leave it out")
+    reading = replace(reading, id_column=id_column or reading.id_column, key=key or reading.key)
+    inputs = replace(reading, text=text or reading.text).inputs(data)
     probs = classifier.predict_proba(inputs.values)
     best = probs.argmax(-1)
     table = {"example": name_array(inputs.names), "label": classifier.classes_[best], "probability": probs.max(-1)}

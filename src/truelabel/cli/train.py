@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from truelabel.cli.label_columns import ANNOTATORS_HELP, WIDE_HELP
 from truelabel.cli.mask_reading import CLASSES_HELP, LAYOUT_HELP, PATTERN_HELP, READERS_HELP, VOID_HELP
 from truelabel.cli.runs import parse_options, refuse, show_run, train_run
+from truelabel.cli.sources import EMBED_HELP, FILL_HELP, TEXT_HELP
 
 MASKS = "Masks (LABELS left out)"
 
@@ -17,7 +19,8 @@ def train(
     data: Annotated[
         Path,
         typer.Argument(
-            help="Folder of images, table of features (CSV, Parquet), or .npy/.npz; or folder of images and masks."
+            help="Folder of images, table of features or texts (CSV, Parquet), or .npy/.npz; or folder of images and "
+            "masks."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Run folder; a run that was stopped goes on from there.")],
@@ -55,6 +58,11 @@ def train(
     ] = None,
     features: Annotated[str | None, typer.Option(help="Feature table: columns to use, separated by commas.")] = None,
     drop: Annotated[str | None, typer.Option(help="Feature table: columns to leave out.")] = None,
+    fill: Annotated[str | None, typer.Option(help=FILL_HELP)] = None,
+    text: Annotated[str | None, typer.Option(help=TEXT_HELP)] = None,
+    embed: Annotated[str | None, typer.Option(help=EMBED_HELP)] = None,
+    wide: Annotated[bool, typer.Option("--wide", help=WIDE_HELP)] = False,
+    annotators: Annotated[str | None, typer.Option(help=ANNOTATORS_HELP)] = None,
     size: Annotated[
         str | None, typer.Option(help="Images: bring to this size, like 64 or 48x64; volumes 32x64x64.")
     ] = None,
@@ -155,8 +163,9 @@ def train(
     }
     settings |= {} if batch_size is None else {"batch_size": batch_size}
     options = parse_options(option or [])
-    for_labels = {"--example": example, "--annotator": annotator, "--label": label, "--id": id_column}
-    for_labels |= {"--features": features, "--drop": drop, "--key": key}
+    for_labels: dict[str, Any] = {"--example": example, "--annotator": annotator, "--label": label}
+    for_labels |= {"--id": id_column, "--features": features, "--drop": drop, "--key": key}
+    for_labels |= {"--text": text, "--embed": embed, "--fill": fill, "--wide": wide or None, "--annotators": annotators}
     for_masks: dict[str, Any] = {"--layout": layout, "--images": images, "--readers": readers, "--pattern": pattern}
     for_masks |= {"--void": void, "--normalise": normalise, "--spacing": spacing, "--crop": crop}
     for_masks |= {"--patch": patch, "--overlap": overlap}
@@ -176,8 +185,10 @@ def train(
         return
     refuse(for_masks, "for masks, which lie in DATA: leave LABELS out, or the option")
     recipe = get_method(method or "cross-entropy").with_options(**options)
-    reading = Reading.parse(features, drop, id_column, size, grey, key)
-    columns = LabelColumns.parse(example, annotator, label, classes)
+    reading = Reading.parse(features, drop, id_column, size, grey, key, text, embed, fill)
+    columns = LabelColumns.parse(example, annotator, label, classes, wide, annotators)
+    # The components of texts have one scale: to standardise each would blow up those that are noise.
+    settings |= {} if text is None else {"standardize": False}
     inputs, annotations = read_pair(data, labels, reading, columns)
     if drop_unlabelled:
         inputs, annotations = inputs.take(np.flatnonzero(annotations.counts)), annotations.labelled()

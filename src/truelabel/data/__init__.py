@@ -4,6 +4,8 @@ Importing this needs numpy only: Pillow, tifffile, nibabel, pyarrow, narwhals, s
 torch wait for what uses them.
 """
 
+import typing
+
 from truelabel.data.arrays import load_array
 from truelabel.data.cardiac_views import cardiac_views
 from truelabel.data.cifar import cifar10, cifar100
@@ -27,7 +29,21 @@ from truelabel.data.shapes import discs, spheres
 from truelabel.data.sources import SOURCES, Source
 from truelabel.data.svhn import svhn
 from truelabel.data.table import Features, feature_table
+from truelabel.data.text_table import Texts, text_table
 from truelabel.data.toy import digits, two_circles, two_moons
+
+if typing.TYPE_CHECKING:
+    from truelabel.data.text import TextFeatures
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load what is a scikit-learn class when it is first asked for."""
+        if name == "TextFeatures":
+            from truelabel.data.text import TextFeatures
+
+            return TextFeatures
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "SOURCES",
@@ -38,6 +54,8 @@ __all__ = [
     "MissingDataError",
     "ReadImages",
     "Source",
+    "TextFeatures",
+    "Texts",
     "brats2019",
     "cardiac_views",
     "centre_crop",
@@ -70,6 +88,7 @@ __all__ = [
     "resize",
     "spheres",
     "svhn",
+    "text_table",
     "two_circles",
     "two_moons",
     "write_mask",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from truelabel.data.encoding import Fill, encode
+from truelabel.data.memory import require_memory
 from truelabel.frames import Column, Table, TableError, listing
 
 
@@ -18,8 +20,10 @@ class Features:
 
     Attributes:
         inputs: ``(N, F)`` float32, all finite.
-        columns: ``(F,)``, the names of the features.
+        columns: the columns that were read. Each is a feature, but for categories, which are one for each value.
         ids: ``(N,)``, the name of each example; its position where the table has no column for it.
+        categories: values of text columns that are features; pass it on to read another table alike.
+        fills: what stands for a missing value of each numeric column, with ``fill``; pass it on as ``fill``.
 
     Example:
         >>> feature_table({"image": ["a", "b"], "size": [3, 5]}, id="image").ids
@@ -29,6 +33,8 @@ class Features:
     inputs: npt.NDArray[np.float32]
     columns: tuple[str, ...]
     ids: tuple[Hashable, ...]
+    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    fills: dict[str, float] = field(default_factory=dict)
 
 
 def feature_table(
@@ -37,25 +43,42 @@ def feature_table(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     id: str | None = None,  # noqa: A002 - the word that users of tables know
+    categories: Mapping[str, Sequence[str]] | None = None,
+    fill: Fill = None,
+    repeated: bool = False,
 ) -> Features:
-    """The numeric and boolean columns of a table as one matrix. Rows are counted from 1 in messages.
+    """The columns of a table as one matrix. Rows are counted from 1 in messages.
+
+    Numbers are taken as they are and booleans as 0 and 1. Text is a category if it has at most 50 different values,
+    each in two rows on average: one feature of 0 and 1 for each value, in sorted order; all are 0 where the value is
+    missing. Dates and times are refused.
 
     Args:
         source: path to CSV, TSV or Parquet, a data frame (pandas, polars, pyarrow, …), or a dict of columns.
         columns: the features, in this order; all columns but ``drop`` and ``id`` if left out.
         drop: columns to leave out.
         id: the column that names each example; its values must differ.
+        categories: text columns and their values, as an earlier table told; values that are not among them are 0 in
+            all features, with one warning. Learned from this table by default.
+        fill: "median" puts the median of a numeric column where it has no value; or the value for each column, as an
+            earlier table told. By default a missing value is an error.
+        repeated: rows of the same ``id`` are one example, as in a table with one row a label; their features must
+            agree.
 
     Raises:
-        TableError: for a file that cannot be read, a table without rows, a column that is not there or not numeric,
-            a value that is missing or not finite, or an id that occurs twice.
+        TableError: for a file that cannot be read or is too large for the memory, a table without rows, a column that
+            is not there or of a kind that cannot be used, a value that is missing or not finite, or an id that occurs
+            twice.
 
     Example:
         >>> import pyarrow as pa
         >>> table = pa.table({"name": ["a", "b"], "height": [1.5, 2.5], "adult": [True, False]})
         >>> feature_table(table, id="name")
         Features(inputs=array([[1.5, 1. ],
-               [2.5, 0. ]], dtype=float32), columns=('height', 'adult'), ids=('a', 'b'))
+               [2.5, 0. ]], dtype=float32), columns=('height', 'adult'), ids=('a', 'b'), categories={}, fills={})
+        >>> train = feature_table({"hue": ["red", "blue", "red", "blue"]})
+        >>> feature_table({"hue": ["blue", None]}, categories=train.categories).inputs.tolist()
+        [[1.0, 0.0], [0.0, 0.0]]
     """
     table = Table(source)
     for argument, names in (("columns", columns or ()), ("drop", drop), ("id", () if id is None else (id,))):
@@ -68,44 +91,32 @@ def feature_table(
     chosen = [name for name in wanted if name not in drop and name != id]
     if table.columns and not chosen:
         raise TableError(f"no feature column is left of {listing(table.columns)}: drop fewer or name columns=")
-    features = []
-    for name, column in zip(chosen, table.read(chosen), strict=True):
-        if not len(column):
-            break
-        features.append(_numbers(name, column))
-    if not features:
+    require_memory(table, chosen)
+    encoded = encode(table, chosen, categories, fill)
+    if not len(encoded.inputs):
         raise TableError(f"{table.name} has no rows: pass a table with at least one")
-    ids = tuple(range(len(features[0]))) if id is None else _unique(id, table.names(id))
-    return Features(np.stack(features, axis=1), tuple(map(str, chosen)), ids)
+    inputs = encoded.inputs
+    ids: tuple[Hashable, ...] = tuple(range(len(inputs)))
+    if id is not None:
+        rows, ids = _first_rows(id, table.names(id), inputs if repeated else None)
+        inputs = inputs if len(rows) == len(inputs) else inputs[rows]
+    return Features(inputs, tuple(map(str, chosen)), ids, encoded.categories, encoded.fills)
 
 
-def _numbers(name: str, column: Column) -> npt.NDArray[np.float32]:
-    import pyarrow as pa
-
-    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
-    if not any(is_kind(column.type) for is_kind in kinds):
-        raise TableError(f"column {name!r} is {column.type}, not numeric: leave it out with drop= or name columns=")
-    if column.null_count:
-        row = column.is_null().index(True).as_py() + 1
-        raise TableError(f"column {name!r} has no value in row {row}: fill it in or drop the row")
-    values: npt.NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
-    with np.errstate(over="ignore"):  # what becomes infinite is refused below
-        single = values.astype(np.float32)
-    wrong = np.flatnonzero(~np.isfinite(single))
-    if wrong.size:
-        raise TableError(
-            f"column {name!r} has {values[wrong[0]]} in row {wrong[0] + 1}, "
-            "which is not a finite float32: fix the value or drop the row"
-        )
-    return single
-
-
-def _unique(name: str, column: Column) -> tuple[Hashable, ...]:
-    ids = tuple(column.to_pylist())
+def _first_rows(
+    name: str, column: Column, inputs: npt.NDArray[np.float32] | None
+) -> tuple[list[int], tuple[Hashable, ...]]:
+    """The row in which each id stands first, and the ids; with ``inputs``, rows that agree in them may share one."""
     first: dict[Hashable, int] = {}
-    for row, value in enumerate(ids, start=1):
+    for row, value in enumerate(column.to_pylist()):
         if value is None:
-            raise TableError(f"id column {name!r} has no value in row {row}: fill it in or drop the row")
-        if first.setdefault(value, row) != row:
-            raise TableError(f"id {value!r} of column {name!r} is in rows {first[value]} and {row}: make them differ")
-    return ids
+            raise TableError(f"id column {name!r} has no value in row {row + 1}: fill it in or drop the row")
+        before = first.setdefault(value, row)
+        if before != row and inputs is None:
+            raise TableError(f"id {value!r} of column {name!r} is in rows {before + 1} and {row + 1}: make them differ")
+        if before != row and inputs is not None and not np.array_equal(inputs[before], inputs[row]):
+            raise TableError(
+                f"example {value!r} has two rows of features, {before + 1} and {row + 1}, that differ: mend one, or "
+                "leave out what is no feature with drop="
+            )
+    return list(first.values()), tuple(first)

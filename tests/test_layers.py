@@ -20,6 +20,7 @@ LAYERS = [
     "frames",
     "coding",
     "slots",
+    "decisions",
     "annotations",
     "data",
     "corruption",

@@ -4,6 +4,7 @@ Importing this needs numpy only: Pillow, tifffile, nibabel, pyarrow, narwhals, s
 torch wait for what uses them.
 """
 
+from truelabel.data import exchange
 from truelabel.data.arrays import load_array
 from truelabel.data.cardiac_views import cardiac_views
 from truelabel.data.cifar import cifar10, cifar100
@@ -50,6 +51,7 @@ __all__ = [
     "data_root",
     "digits",
     "discs",
+    "exchange",
     "fashion_mnist",
     "feature_table",
     "fetch",

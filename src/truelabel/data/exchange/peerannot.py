@@ -53,9 +53,11 @@ def read_peerannot(path: str | os.PathLike[str], *, classes: Sequence[str] | Non
             labels.append(label)
     if not labels:
         raise ExchangeError(f"{file.name} holds no answers: is it the right file?")
-    names = _classes(file.with_name(METADATA), labels) if classes is None else classes
-    if isinstance(names, list) and all(isinstance(label, int) for label in labels):
-        labels = [_named(label, names, file) for label in labels]
+    names: Any = classes
+    if classes is None:
+        names = _classes(file.with_name(METADATA), labels)
+        if isinstance(names, list) and all(isinstance(label, int) for label in labels):
+            labels = [_named(label, names, file) for label in labels]
     columns = {"example": as_numbers(tasks), "annotator": as_numbers(workers), "label": alike(labels)}
     return Annotations.from_table(columns, classes=names)
 

@@ -76,8 +76,8 @@ def coco(folder: Path, size: int = 16) -> list[Path]:
     for i in range(4):
         name = f"ward/{i}.jpg"
         Image.fromarray(rng.integers(0, 256, (size, size), np.uint8)).save(folder / "pictures" / name)
-        for reader in ("Dr. Ann", "images"):
-            masks.append(exchange.DrawnMask(name, reader, rng.integers(0, 2, (size, size))))
+        drawn = {reader: rng.integers(0, 2, (size, size)) for reader in ("Dr. Ann", "images")}
+        masks += [exchange.DrawnMask(name, reader, mask) for reader, mask in drawn.items()]
     return exchange.write_coco(masks, ["background", "cell"], folder)
 
 

@@ -28,7 +28,7 @@ def test_a_folder_for_each_reader(tmp_path: Path) -> None:
     [
         (
             [("a.png", "ann"), ("a.jpg", "ann")],
-            "pictures 'a.jpg' and 'a.png' would be one file: rename one in the tool",
+            "pictures 'a.jpg' and 'a.png' would be one file: rename one",
         ),
         ([("a.png", "x/y"), ("a.png", "x:y")], "readers 'x/y' and 'x:y' would be one file"),
         ([("a.png", "Ann"), ("a.png", "ann")], "readers 'Ann' and 'ann' would be one file"),

@@ -68,7 +68,7 @@ BOX = 'left="1" top="1" width="2" height="2"'
         (image(f'<mask label="a" rle="1, x" {BOX}/>'), "'rle' of a shape .* is no list of whole numbers"),
         (
             image('<mask label="a" rle="1" left="-1" top="1" width="1" height="1"/>'),
-            "'left' of .* is '-1', not a whole",
+            "'left' of .* is '-1', not a",
         ),
         (image('<polygon label="a" points="1,2;3"/>'), "'points' of .* has '3', not x,y"),
         (image('<polygon label="a" points="1,2;3,inf;1,1"/>'), "which is no coordinate"),

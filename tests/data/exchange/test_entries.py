@@ -76,6 +76,7 @@ def test_kinds_are_told_apart(value: Any) -> None:
 def test_numbers() -> None:
     assert as_whole(3.0, "x") == 3
     assert as_number(2, "x") == 2.0
+    whole: Any
     for whole in (-1, 1.5, True, "3", None, float("inf"), []):
         with pytest.raises(ExchangeError, match="x is .*, not a whole number of at least 0"):
             as_whole(whole, "x")

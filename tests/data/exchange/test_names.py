@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -76,6 +77,7 @@ def test_names_are_of_one_type() -> None:
     assert as_numbers(["0", "007"]) == ["0", "007"]
     assert as_numbers(["9" * 30]) == ["9" * 30]
     assert plain_name(7, "x") == 7
+    value: Any
     for value in (True, 1.5, None, [], 1 << 70):
         with pytest.raises(ExchangeError):
             plain_name(value, "x")

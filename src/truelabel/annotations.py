@@ -359,11 +359,11 @@ class Annotations:
           it. In every case but the last, the reviewer labels the example with the class that was found right.
         - A label that is decided twice follows the last row, and so does an example.
 
-        With ``how="add"`` labels that were found wrong stay as they are, beside the reviewer's. That is better for
-        methods with a matrix for each annotator (annotator-confusion, dawid-skene, …): a mistake tells what its
-        annotator makes of the true class, and a corrected one would make them look better than they are, all the more
-        since reviewers look at what is most suspect. ``"replace"`` is better for methods that take each label at its
-        word (cross-entropy, …), which would go on learning the mistake.
+        With ``how="add"`` labels that were found wrong stay as they are, beside the reviewer's. That is right for
+        methods with a matrix for each annotator (annotator-confusion, dawid-skene, …) if one wants to know the
+        annotators: a mistake tells what its annotator makes of the true class, and a corrected one would make them
+        look better than they are, all the more since reviewers look at what is most suspect. ``"replace"`` is right
+        for methods that take each label at its word (cross-entropy, …), which would go on learning the mistake.
 
         Args:
             decisions: :class:`truelabel.decisions.Decisions`, or what they can be read from: a CSV or Parquet file, a

@@ -137,7 +137,8 @@ class Decisions:
             keep[position] = row.decision != "remove"
             if how == "replace" and row.decision in ("accept", "choose"):
                 label[position] = classes[str(row.new_label)]
-        truth = self._truth(said, sorted(set(row_of.values())), classes)
+        example_of = {number: int(said.example[position]) for position, number in row_of.items()}
+        truth = self._truth(said, example_of, classes)
         if not truth:
             return Revised(said.example[keep], said.annotator[keep], label[keep], *_named(said))
         annotators = [*said.annotators.tolist(), reviewer]
@@ -177,14 +178,14 @@ class Decisions:
             row_of |= dict.fromkeys((first + mine).tolist(), number)
         return row_of
 
-    def _truth(self, said: Labelled, numbers: list[int], classes: Mapping[str, int]) -> dict[int, int]:
-        """What the reviewer says each reviewed example is, by position."""
-        examples, truth, told = _positions(said.examples), dict[int, int](), False
-        for number in numbers:
+    def _truth(self, said: Labelled, example_of: Mapping[int, int], classes: Mapping[str, int]) -> dict[int, int]:
+        """What the reviewer says each reviewed example is, by position; ``example_of`` has it for rows that count."""
+        truth, told = dict[int, int](), False
+        for number, example in sorted(example_of.items()):
             row = self.rows[number]
             if row.decision == "remove":
                 continue
-            example, right = examples[row.example], classes[str(row.label if row.decision == "keep" else row.new_label)]
+            right = classes[str(row.label if row.decision == "keep" else row.new_label)]
             if truth.setdefault(example, right) != right and not told:
                 told = True
                 warnings.warn(

@@ -67,8 +67,8 @@ def train(
     review: Annotated[
         str | None,
         typer.Option(
-            help="With --decisions: replace wrong labels (by default), or add the reviewer's beside them, which is "
-            "better for methods with a matrix for each annotator."
+            help="With --decisions: replace wrong labels (by default), or add the reviewer's beside them, so that "
+            "matrices of annotators still learn from their mistakes."
         ),
     ] = None,
     drop_unlabelled: Annotated[

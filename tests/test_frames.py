@@ -311,3 +311,13 @@ def test_an_ending_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="cannot write .*a.xlsx: use an ending of .csv or .parquet"):
         write_table(pa.table(CONTENT), tmp_path / "a.xlsx")
     assert not list(tmp_path.iterdir())
+
+
+def test_text_stands_as_in_the_file_and_numbers_as_python_writes_them(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "x,y\n007,1e5\n,2\n")
+    assert Table(path).text("x") == ["007", None]
+    assert Table(path).text("y") == ["1e5", "2"]
+    assert Table(pd.DataFrame({"x": [3, None], "y": [0.5, 2.0]})).text("x") == ["3", None]
+    assert Table({"x": [True, False]}).text("x") == ["True", "False"]
+    with pytest.raises(TableError, match="has no column 'z'"):
+        Table(path).text("z")

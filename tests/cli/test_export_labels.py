@@ -78,6 +78,9 @@ def test_suspects_of_a_run_are_predictions(cli: Cli, tmp_path: Path) -> None:
     assert prediction["result"][0]["value"] == {"choices": ["cat"]}
     code, printed, _ = cli("export", run, "--to", "crowd-kit", "--out", tmp_path / "labels.csv")
     assert (code, exchange.read_crowd_kit(tmp_path / "labels.csv").size) == (0, 2)
+    (run / "label_quality.csv").write_text("example,annotator,region,label\na,ann,1,cell\n")
+    _, _, errors = cli("export", run, "--to", "crowd-kit", "--out", tmp_path / "labels.csv")
+    assert "is a run on masks, which crowd-kit has no place for: pass --to label-studio" in errors
 
 
 @pytest.mark.long

@@ -71,9 +71,12 @@ def _suspects(run: Path, out: Path, limit: int | None, writing: Any) -> str:
 def _labels(table: Path, to: str, out: Path, writing: Any) -> str:
     from truelabel import Annotations
     from truelabel.data import exchange
+    from truelabel.frames import Table
 
     if to == "coco":
         raise ValueError(f"COCO's files hold masks, but {table} holds labels: pass --to label-studio or crowd-kit")
+    if "region" in Table(table).columns:
+        raise ValueError(f"{table.parent} is a run on masks, which {to} has no place for: pass --to label-studio")
     annotations = Annotations.from_table(table)
     if to == "label-studio":
         exchange.write_label_studio(annotations, out, writing)

@@ -53,6 +53,8 @@ def test_masks_of_one_size_are_annotations() -> None:
 def test_nothing_twice_and_damaged_shapes_are_errors() -> None:
     with pytest.raises(ExchangeError, match="f holds no masks"):
         gather([], source="f")
+    with pytest.raises(ExchangeError, match="f has 32768 classes, more than a mask can hold: merge some"):
+        gather([sheet()], [str(i) for i in range(1 << 15)], source="f")
     with pytest.raises(ExchangeError, match="f has picture 'a.png' by 'ann' twice"):
         gather([sheet(), sheet()], source="f")
 

@@ -49,7 +49,7 @@ def read_cvat(paths: Paths, *, classes: Sequence[str] | None = None) -> Annotati
     files = several(paths)
     rows: list[tuple[str, str, str]] = []
     for file, annotator in zip(files, stems(files), strict=True):
-        for where, image in _images(file):
+        for where, image in _images(_root(file), file):
             tags = [_attribute(tag, "label", f"a tag of {where}") for tag in image.iter("tag")]
             if len(tags) > 1:
                 raise ExchangeError(f"{where} has {len(tags)} tags, not one: keep one of them")
@@ -83,13 +83,14 @@ def read_cvat_masks(paths: Paths) -> Drawn:
     files = several(paths)
     sheets, classes = list[Sheet](), dict[str, None]()
     for file, reader in zip(files, stems(files), strict=True):
-        for where, image in _images(file):
+        root = _root(file)
+        for where, image in _images(root, file):
             size = picture_size(_whole(image, "height", where), _whole(image, "width", where), where)
             shapes = [shape for shape in image if shape.tag in ("polygon", "mask")]
             regions = sorted(shapes, key=_order)
             drawn = tuple(_region(shape, f"a shape of {where}") for shape in regions)
             sheets.append(Sheet(_name(image, where), reader, size, drawn))
-        classes |= dict.fromkeys(_labels(file))
+        classes |= dict.fromkeys(_labels(root))
     drawn_names = {region.label for sheet in sheets for region in sheet.regions}
     if not drawn_names:
         raise ExchangeError(f"{files[0].name} holds no polygons or masks: are these tags, or not annotated yet?")
@@ -105,16 +106,14 @@ def _root(file: Path) -> Element:
     return root
 
 
-def _images(file: Path) -> Iterator[tuple[str, Element]]:
-    for number, image in enumerate(_root(file).findall("image"), 1):
+def _images(root: Element, file: Path) -> Iterator[tuple[str, Element]]:
+    for number, image in enumerate(root.findall("image"), 1):
         yield f"image {number} of {file.name}", image
 
 
-def _labels(file: Path) -> list[str]:
+def _labels(root: Element) -> list[str]:
     """Classes of the task or project, for shapes; those for tags are none."""
-    labels = [
-        label for label in _root(file).iter("label") if label.findtext("type") in (None, "any", "mask", "polygon")
-    ]
+    labels = [label for label in root.iter("label") if label.findtext("type") in (None, "any", "mask", "polygon")]
     return [name for label in labels if (name := label.findtext("name"))]
 
 

@@ -18,6 +18,8 @@ MOST_PIXELS = 89_478_485
 """Pictures above this are refused, as Pillow refuses them; raise it for files that you trust."""
 
 BACKGROUND = "background"
+MOST_CLASSES = 1 << 15
+"""That fit the 16 bits of a pixel in a mask, with -1."""
 
 
 class Region(NamedTuple):
@@ -131,6 +133,8 @@ def gather(sheets: Iterable[Sheet], classes: Sequence[str] = (), *, source: str)
     names = dict.fromkeys([*classes, *found])
     ground = next((name for name in names if name.strip().lower() == BACKGROUND), BACKGROUND)
     names.pop(ground, None)
+    if len(names) >= MOST_CLASSES:
+        raise ExchangeError(f"{source} has {len(names)} classes, more than a mask can hold: merge some")
     return Drawn(kept, (ground, *names))
 
 

@@ -49,8 +49,8 @@ def read_label_studio_masks(paths: Paths, *, example: str | None = None) -> Draw
     sheets, empty, unknown = list[Sheet](), list[Finished](), set[str]()
     for finished in finished_tasks(paths, example):
         shapes = [result for result in finished.results if result.get("type") not in IGNORED]
-        drawn = [result for result in shapes if "rle" in value_of(result) or "points" in value_of(result)]
-        unknown |= {str(result.get("type"))[:40] for result in shapes if result not in drawn}
+        drawn = [result for result in shapes if _is_drawn(result)]
+        unknown |= {str(result.get("type"))[:40] for result in shapes if not _is_drawn(result)}
         if not drawn:
             empty += [finished] if not shapes else []
             continue
@@ -66,6 +66,10 @@ def read_label_studio_masks(paths: Paths, *, example: str | None = None) -> Draw
     if unknown:
         warnings.warn(f"shapes of type {', '.join(sorted(unknown))} are left out", UserWarning, stacklevel=2)
     return gather(sheets, source=files[0].name)
+
+
+def _is_drawn(result: dict[str, Any]) -> bool:
+    return not {"rle", "points"}.isdisjoint(value_of(result))
 
 
 def _size(result: dict[str, Any], where: str) -> tuple[int, int]:

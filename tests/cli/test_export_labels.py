@@ -51,13 +51,13 @@ def study(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("tool", ["coco", "label-studio"])
 def test_masks_come_back(cli: Cli, tmp_path: Path, study: Path, tool: str) -> None:
     out = tmp_path / ("coco" if tool == "coco" else "tasks.json")
-    code, printed, errors = cli("export", study, "--to", tool, "--out", out)
+    code, printed, errors = cli("export", study, "--to", tool, "--out", out, "--classes", "0=ground,1=square")
     assert (code, printed, errors) == (0, f"Wrote 12 masks to {out}\n", "")
     drawn = exchange.read_coco(sorted(out.iterdir())) if tool == "coco" else exchange.read_label_studio_masks(out)
     for image, reader, mask in drawn:
         stored = np.asarray(Image.open(study / reader / image))
         np.testing.assert_array_equal(mask, stored)
-    assert (drawn.readers, len(drawn)) == (["ann", "eve"], 12)
+    assert (drawn.readers, len(drawn), drawn.classes) == (["ann", "eve"], 12, ("background", "square"))
 
 
 QUALITY = "example,annotator,label,probability_right,suggested,suggested_probability\n"
@@ -118,6 +118,7 @@ def exchange_mask(result: dict[str, Any]) -> Any:
         (["mine.csv", "--to", "coco"], "COCO's files hold masks, but mine.csv holds labels"),
         (["mine.csv", "--to", "label-studio"], "--out out must end in .json"),
         (["mine.csv", "--to", "crowd-kit", "--limit", "3"], "--limit is for the suspects of a run, to label-studio"),
+        (["mine.csv", "--to", "crowd-kit", "--classes", "a,b"], "--classes is for a folder of masks: leave it out"),
         (["study", "--to", "peerannot"], "peerannot has no place for masks, which study holds"),
         (["mine.csv", "--to", "crowd-kit"], "cannot write out: use an ending of .csv or .parquet"),
     ],

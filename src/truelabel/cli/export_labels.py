@@ -25,6 +25,9 @@ def export(
     out: Annotated[
         Path, typer.Option(help="File to write: .json for label-studio, .csv for crowd-kit; else a folder.")
     ],
+    classes: Annotated[
+        str | None, typer.Option(help="Masks: what their numbers are called, like 0=background,1=cell.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="A run: at most so many suspects.", min=1)] = None,
     question: Annotated[
         str, typer.Option(help="Label Studio: name of the tag that asks, as in its labelling interface.")
@@ -46,12 +49,14 @@ def export(
     is_run = source.is_dir() and (source / "label_quality.csv").is_file()
     if limit is not None and not (is_run and to == "label-studio"):
         raise ValueError("--limit is for the suspects of a run, to label-studio: leave it out")
+    if classes is not None and (is_run or not source.is_dir()):
+        raise ValueError("--classes is for a folder of masks: leave it out")
     if to == "label-studio" and out.suffix.lower() != ".json":
         raise ValueError(f"--out {out} must end in .json")
     if is_run and to == "label-studio":
         wrote = _suspects(source, out, limit, writing)
     elif source.is_dir() and not is_run:
-        wrote = _masks(source, to, out, writing)
+        wrote = _masks(source, to, out, classes, writing)
     else:
         wrote = _labels(source / "label_quality.csv" if is_run else source, to, out, writing)
     typer.echo(f"Wrote {wrote} to {out}")
@@ -88,7 +93,7 @@ def _labels(table: Path, to: str, out: Path, writing: Any) -> str:
     return f"{annotations.size} labels"
 
 
-def _masks(folder: Path, to: str, out: Path, writing: Any) -> str:
+def _masks(folder: Path, to: str, out: Path, classes: str | None, writing: Any) -> str:
     from truelabel.cli.fusion_folder import staged
     from truelabel.cli.mask_reading import MaskReading
     from truelabel.cli.mask_sources import find_masks
@@ -98,7 +103,7 @@ def _masks(folder: Path, to: str, out: Path, writing: Any) -> str:
         raise ValueError(f"{to} has no place for masks, which {folder} holds: pass --to coco or label-studio")
     if out.exists() and to == "coco":
         raise ValueError(f"--out {out} is there already: name a new folder")
-    masks = find_masks([folder], MaskReading())
+    masks = find_masks([folder], MaskReading.parse(None, None, None, None, classes, None))
     if to == "label-studio":
         exchange.write_label_studio_masks(_drawn(masks), masks.classes, out, writing)
     else:

@@ -332,3 +332,13 @@ def test_an_absurdly_long_row_is_refused_in_words(cell: str, before: str, tmp_pa
         TableError, match="cannot read .*a.csv: a row is longer than 1 MB, or a quotation mark is never"
     ):
         Table(tmp_path / "a.csv").texts("text")
+
+
+def test_text_stands_as_in_the_file_and_numbers_as_python_writes_them(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "x,y\n007,1e5\n,2\n")
+    assert Table(path).text("x") == ["007", None]
+    assert Table(path).text("y") == ["1e5", "2"]
+    assert Table(pd.DataFrame({"x": [3, None], "y": [0.5, 2.0]})).text("x") == ["3", None]
+    assert Table({"x": [True, False]}).text("x") == ["True", "False"]
+    with pytest.raises(TableError, match="has no column 'z'"):
+        Table(path).text("z")

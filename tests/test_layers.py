@@ -21,6 +21,7 @@ LAYERS = [
     "coding",
     "wide",
     "slots",
+    "decisions",
     "annotations",
     "data",
     "corruption",

@@ -23,6 +23,7 @@ from truelabel.coding import (
     encode_column,
     name_array,
 )
+from truelabel.decisions import Decisions, How
 from truelabel.frames import Table, TableError, guess_columns, is_category, listing, write_table
 from truelabel.slots import Slots, SlotTable
 from truelabel.types import MISSING
@@ -366,6 +367,38 @@ class Annotations:
             self.annotators,
             self.classes,
         )
+
+    def apply(self, decisions: Any, *, how: How = "replace", reviewer: str = "reviewer") -> Annotations:
+        """The labels after a review: what was decided about them, and a further annotator who says what is true.
+
+        - ``accept`` and ``choose`` put ``new_label`` in the place of the label; ``keep`` leaves it; ``remove`` deletes
+          it. In every case but the last, the reviewer labels the example with the class that was found right.
+        - A label that is decided twice follows the last row, and so does an example.
+
+        With ``how="add"`` labels that were found wrong stay as they are, beside the reviewer's. That is right for
+        methods with a matrix for each annotator (annotator-confusion, dawid-skene, …) if one wants to know the
+        annotators: a mistake tells what its annotator makes of the true class, and a corrected one would make them
+        look better than they are, all the more since reviewers look at what is most suspect. ``"replace"`` is right
+        for methods that take each label at its word (cross-entropy, …), which would go on learning the mistake.
+
+        Args:
+            decisions: :class:`truelabel.decisions.Decisions`, or what they can be read from: a CSV or Parquet file, a
+                data frame, a dict of columns ``example, annotator, label, decision, new_label``.
+            how: "replace" or "add".
+            reviewer: name of the new annotator, who comes last. Where annotators are numbers, their names become text.
+
+        Example:
+            >>> annotations = Annotations.from_matrix([["cat", "dog"], ["dog", "cat"]], annotators=["ann", "eve"])
+            >>> decided = {"example": [0], "label": ["cat"], "decision": ["accept"], "new_label": ["dog"]}
+            >>> annotations.apply(decided).matrix().tolist()
+            [[1, 1, 1], [1, 0, -1]]
+            >>> annotations.apply(decided, how="add").matrix().tolist()
+            [[0, 1, 1], [1, 0, -1]]
+        """
+        if self.space:
+            raise LabelError("decisions are about labels of whole examples, but these are masks: mend the masks")
+        read = decisions if isinstance(decisions, Decisions) else Decisions.from_table(decisions)
+        return Annotations._sorted(*read.revise(self, how, reviewer))
 
     def without_silent_annotators(self) -> Annotations:
         """The same labels, without the annotators who gave none."""

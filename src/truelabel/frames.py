@@ -107,6 +107,16 @@ class Table:
         except pa.ArrowException as error:
             raise TableError(f"column {name!r} of {self.name} is {column.type}, not text: name another") from error
 
+    def text(self, name: str) -> list[str | None]:
+        """A column as text: as it stands in a text file, else as Python writes it; None where it is missing."""
+        import pyarrow as pa
+
+        if self._frame is None and READERS[self.source.suffix.lower()] and name in self.columns:
+            column = self._read_csv([name], {name: pa.string()}).column(0)
+        else:
+            column = self.column(name)
+        return [None if value is None else _as_text(value) for value in column.to_pylist()]
+
     def read(self, names: Sequence[str]) -> Iterator[Column]:
         """Several columns, each as :meth:`column` gives it.
 
@@ -331,6 +341,11 @@ def _nan_is_null(column: Column) -> Column:
     if not pa.types.is_floating(column.type):
         return column
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+
+
+def _as_text(value: Any) -> str:
+    """A number that is whole was an integer before a gap in its column made a fraction of it."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _one_line(error: BaseException) -> str:

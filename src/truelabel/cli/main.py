@@ -10,7 +10,7 @@ import warnings
 import typer
 
 from truelabel import __version__
-from truelabel.cli import data, demo, fuse, methods, predict, reproduce, train
+from truelabel.cli import data, demo, export_labels, fuse, import_labels, methods, predict, reproduce, train
 
 app = typer.Typer(
     name="truelabel",
@@ -25,6 +25,8 @@ app.command("demo")(demo.demo)
 app.command("fuse")(fuse.fuse)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
+app.command("import")(import_labels.import_)
+app.command("export")(export_labels.export)
 app.command("methods")(methods.methods)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(data.app, name="data")
@@ -54,7 +56,7 @@ WORDS = {
 """What the library says, and what that is on the command line."""
 
 OPTIONS = (
-    "example|annotator|annotators|label|classes|text|id|drop|size|network|device|key|"
+    "example|annotator|annotators|label|question|classes|text|id|drop|size|network|device|key|"
     "layout|images|readers|pattern|void|normalise|crop|patch|overlap"
 )
 

@@ -68,6 +68,17 @@ def train(
     ] = None,
     grey: Annotated[bool, typer.Option("--grey", help="Images: one channel.")] = False,
     key: Annotated[str | None, typer.Option(help="Inputs in a .npz file: name of the array.")] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(help="Reviewed labels, as the report exports them: example,annotator,label,decision,new_label."),
+    ] = None,
+    review: Annotated[
+        str | None,
+        typer.Option(
+            help="With --decisions: replace wrong labels (by default), or add the reviewer's beside them, so that "
+            "matrices of annotators still learn from their mistakes."
+        ),
+    ] = None,
     drop_unlabelled: Annotated[
         bool, typer.Option("--drop-unlabelled", help="Leave out examples and annotators without labels.")
     ] = False,
@@ -135,11 +146,12 @@ def train(
     """
     import numpy as np
 
+    from truelabel.cli.decided import apply_decisions
     from truelabel.cli.sources import LabelColumns, Reading, read_pair, require_apart, require_existing
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.methods import get_method
 
-    require_existing(data, labels)
+    require_existing(data, labels, decisions)
     settings: dict[str, Any] = {
         "epochs": epochs,
         "optimizer": optimizer,
@@ -166,6 +178,7 @@ def train(
     for_labels: dict[str, Any] = {"--example": example, "--annotator": annotator, "--label": label}
     for_labels |= {"--id": id_column, "--features": features, "--drop": drop, "--key": key}
     for_labels |= {"--text": text, "--embed": embed, "--fill": fill, "--wide": wide or None, "--annotators": annotators}
+    for_labels |= {"--decisions": decisions, "--review": review}
     for_masks: dict[str, Any] = {"--layout": layout, "--images": images, "--readers": readers, "--pattern": pattern}
     for_masks |= {"--void": void, "--normalise": normalise, "--spacing": spacing, "--crop": crop}
     for_masks |= {"--patch": patch, "--overlap": overlap}
@@ -190,6 +203,7 @@ def train(
     # The components of texts have one scale: to standardise each would blow up those that are noise.
     settings |= {} if text is None else {"standardize": False}
     inputs, annotations = read_pair(data, labels, reading, columns)
+    inputs, annotations = apply_decisions(inputs, annotations, decisions, review)
     if drop_unlabelled:
         inputs, annotations = inputs.take(np.flatnonzero(annotations.counts)), annotations.labelled()
     classifier = TrueLabelClassifier(recipe, network, folder=out, **settings)

@@ -6,6 +6,7 @@ torch wait for what uses them.
 
 import typing
 
+from truelabel.data import exchange
 from truelabel.data.arrays import load_array
 from truelabel.data.cardiac_views import cardiac_views
 from truelabel.data.cifar import cifar10, cifar100
@@ -68,6 +69,7 @@ __all__ = [
     "data_root",
     "digits",
     "discs",
+    "exchange",
     "fashion_mnist",
     "feature_table",
     "fetch",

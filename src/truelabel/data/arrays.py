@@ -12,6 +12,9 @@ import numpy.typing as npt
 
 _NPY, _ZIP = b"\x93NUMPY", b"PK"
 
+MOST_BYTES, MOST_RATIO = 1 << 32, 200
+"""A packed array that grows beyond both, in bytes and times its size in the file, is refused as a bomb."""
+
 
 def load_array(path: str | os.PathLike[str], key: str | None = None) -> npt.NDArray[Any]:
     """Load one array from a ``.npy`` or ``.npz`` file (told by its content, not by its name).
@@ -50,6 +53,8 @@ def load_array(path: str | os.PathLike[str], key: str | None = None) -> npt.NDAr
     try:
         with zipfile.ZipFile(path) as archive:
             keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            for member in archive.infolist():
+                _refuse_bomb(path, member)
     except zipfile.BadZipFile as error:
         raise ValueError(f"{path} is a damaged .npz file ({error}): save or download it again") from error
     there = ", ".join(keys) or "nothing"
@@ -58,6 +63,15 @@ def load_array(path: str | os.PathLike[str], key: str | None = None) -> npt.NDAr
     if key is not None and key not in keys:
         raise ValueError(f"{path} has no array {key!r}: it holds {there}")
     return _load(path, keys[0] if key is None else key)
+
+
+def _refuse_bomb(path: Path, member: zipfile.ZipInfo) -> None:
+    """Raise a one-line ValueError if a member promises to grow absurdly, before anything is unpacked."""
+    if member.file_size > max(MOST_BYTES, MOST_RATIO * member.compress_size):
+        raise ValueError(
+            f"{member.filename!r} in {path} is absurdly large ({member.file_size} bytes from {member.compress_size}): "
+            "save it with numpy.save, or raise truelabel.data.arrays.MOST_BYTES if you trust it"
+        )
 
 
 def _load(path: Path, key: str | None) -> npt.NDArray[Any]:

@@ -26,6 +26,7 @@ def list_images(folder: str | os.PathLike[str]) -> list[str]:
 
     Raises:
         NotADirectoryError: if ``folder`` is none.
+        ValueError: if a picture is a link that leads out of ``folder``.
 
     Example:
         >>> import pathlib, tempfile
@@ -36,8 +37,13 @@ def list_images(folder: str | os.PathLike[str]) -> list[str]:
         ['a.JPG', 'b.png']
     """
     top = existing_folder(folder)
-    found = (path.relative_to(top) for path in top.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
-    return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
+    there = (path for path in top.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
+    found = sorted(path.relative_to(top).as_posix() for path in there)
+    names = [name for name in found if not any(part.startswith(".") for part in PurePosixPath(name).parts)]
+    for name in names:
+        if (top / name).is_symlink():
+            inside(top, name)
+    return names
 
 
 def image_folder(

@@ -150,6 +150,7 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
     annotator_skill_interval_: Probabilities
     scaling_: Scaling
     out_of_fold_: OutOfFold | None
+    counted_: bool
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labels that may be wrong.
@@ -202,7 +203,8 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
 
         A network knows the labels that it learned from by heart, wrong ones too. So where X and y are those of
         :meth:`fit`, p(y|x) and T come from cross-validation: the examples are held out in turn, and judged by an
-        estimator of the same settings that was trained on the others. This costs ``folds`` trainings, once; the
+        estimator of the same settings that was trained on the others. Matrices that the method does not learn are
+        counted on what was said of held-out examples, those of other folds. This costs ``folds`` trainings, once; the
         estimator keeps what they said, and with ``folder`` they are kept in ``folder/folds``. New examples are judged
         by the fitted model.
 
@@ -260,7 +262,7 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
     def described(self) -> dict[str, Any]:
         """Names of the features."""
         features = class_names(getattr(self, "feature_names_in_", np.empty(0, object)))
-        return super().described() | {"features": features}
+        return super().described() | {"features": features, "counted": self.counted_}
 
     def kept_arrays(self) -> dict[str, NDArray[Any]]:
         """Those of every estimator, the scaling of features, and what cross-validation said, if it was asked."""
@@ -272,6 +274,7 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
         """Take up what was kept."""
         super().restored(note, arrays)
         self.scaling_ = Scaling(arrays["mean"], arrays["scale"])
+        self.counted_ = bool(note.get("counted", True))
         held_out = {name: arrays[f"held_out.{name}"] for name in HELD_OUT if f"held_out.{name}" in arrays}
         self.out_of_fold_ = OutOfFold(**held_out) if held_out else None
         if len(self.input_shape_) == 1:
@@ -287,6 +290,7 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
 
     def _confusion(self, learned: Learned, annotations: Annotations, posterior: Probabilities) -> Probabilities:
         """What the method learned of the annotators, or else what its answers make of their labels."""
+        self.counted_ = False
         if learned.confusion is not None:
             return learned.confusion.double().numpy()
         with torch.no_grad():
@@ -298,6 +302,7 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
             if len(matrices) == len(annotations.annotators):
                 return matrices
         # No matrices, or one for all, which tells nobody apart.
+        self.counted_ = True
         return confusion_from_posterior(annotations, posterior)
 
     def _posterior(self, inputs: NDArray[Any]) -> Probabilities:
@@ -353,6 +358,10 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
         for own, held in trained_folds(self, inputs, annotations, folds):
             probs[held], fold[held] = own._posterior(inputs[held]), len(matrices)
             matrices.append(own.confusion_)
+        if self.counted_:
+            # What a network makes of labels that it knows by heart says that nobody errs: count on unseen ones.
+            parts = (np.flatnonzero(fold != number) for number in range(len(matrices)))
+            matrices = [confusion_from_posterior(annotations.take(part), probs[part]) for part in parts]
         return OutOfFold(fold, probs, np.stack(matrices))
 
 

@@ -94,15 +94,18 @@ def test_where_data_came_from(
 
 def test_the_worst_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ["example,annotator,label,probability_right,suggested,suggested_probability"]
-    rows += [f"e{n},ann,cat,{0.1 * n + 0.01:.2f},dog,0.6" for n in (3, 1, 2, 4)] + ["e9,ann,cat,0.9,cat,0.9"]
+    rows += [f"e{n},ann,cat,{0.1 * n + 0.01:.2f},dog,0.6" for n in (3, 1, 2, 4)] + ["e9,bob,cat,0.9,cat,0.9"]
     (tmp_path / "label_quality.csv").write_text("\n".join(rows))
     show_suspects(tmp_path)
     assert capsys.readouterr().out.splitlines() == [
         "Suspected of being wrong: 4 of 5 labels",
-        "  e1 by ann: cat, rather dog (right with 11.0%)",
-        "  e2 by ann: cat, rather dog (right with 21.0%)",
-        "  e3 by ann: cat, rather dog (right with 31.0%)",
+        "  e1: labelled cat by ann, rather dog (11.0% likely to be right)",
+        "  e2: labelled cat by ann, rather dog (21.0% likely to be right)",
+        "  e3: labelled cat by ann, rather dog (31.0% likely to be right)",
     ]
+    (tmp_path / "label_quality.csv").write_text("\n".join(rows[:2]))
+    show_suspects(tmp_path)
+    assert "  e3: labelled cat, rather dog (31.0% likely to be right)\n" in capsys.readouterr().out
 
 
 def test_the_folds_of_a_run_go_on_after_a_stop(

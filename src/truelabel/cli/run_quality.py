@@ -140,10 +140,14 @@ def show_suspects(out: Path) -> None:
     what = "regions of masks" if masks else "labels"
     typer.echo(f"Suspected of being wrong: {len(doubtful)}" + (f" {what}" if masks else f" of {len(label)} {what}"))
     example, annotator = (table.column(name).to_pylist() for name in ("example", "annotator"))
+    several = len(set(annotator)) > 1
     for row in doubtful[np.argsort(right[doubtful], kind="stable")][:SHOWN].tolist():
         place = f", {table.column('pixels')[row]} pixels" if masks else ""
-        verdict = f"{label[row]}, rather {suggested[row]} (right with {right[row]:.1%})"
-        typer.echo(f"  {example[row]} by {annotator[row]}{place}: {verdict}")
+        by = f" by {annotator[row]}" if several else ""
+        typer.echo(
+            f"  {example[row]}{place}: labelled {label[row]}{by}, rather {suggested[row]} "
+            f"({right[row]:.1%} likely to be right)"
+        )
 
 
 def region_columns(segmenter: TrueLabelSegmenter, regions: Regions, examples: Any) -> dict[str, Any]:

@@ -17,6 +17,10 @@ class Calibration(NamedTuple):
     Attributes:
         bins: ``(mean confidence, share of labels that agree, labels)`` of every bin that holds any, in ascending order.
         error: mean over labels of the distance between the two, the expected calibration error (Guo 2017).
+
+    Example:
+        >>> calibration(Annotations.from_labels([0, 1]), [[1.0, 0.0], [0.0, 1.0]]).error
+        0.0
     """
 
     bins: tuple[tuple[float, float, int], ...]

@@ -29,6 +29,11 @@ class LabelErrors:
         suggested: ``(L,)``, the most probable class; where a label is suspected, the most probable of the others.
         confusion: ``(R, K, K)``, ``[annotator, true, observed]``, as estimated.
         noise_rate: share of labels that are wrong, as estimated.
+
+    Example:
+        >>> found = find_label_errors([[0.9, 0.1], [0.2, 0.8], [0.1, 0.9]], [0, 1, 0])
+        >>> found.errors.tolist(), round(found.noise_rate, 2)
+        ([False, False, True], 0.36)
     """
 
     errors: NDArray[np.bool_]

@@ -32,6 +32,11 @@ class Regions:
         start: ``(M, D)``, first corner of the bounding box, D axes of space.
         stop: ``(M, D)``, the corner behind its last pixel.
         plane: ``(M,)``, of volumes the slice along their first axis that has most of the region; 0 for pictures.
+
+    Example:
+        >>> found = mask_regions([[[0, 1, 1]]], [[[0.9, 0.4, 0.8]], [[0.1, 0.6, 0.2]]])
+        >>> len(found), found.ranked().start[0].tolist()
+        (1, [0, 2])
     """
 
     example: Array

@@ -27,6 +27,11 @@ class Suspects:
         suggested: ``(M,)``, names of the most probable classes.
         suggested_probability: ``(M,)``.
         judged: how many labels were looked at.
+
+    Example:
+        >>> found = rank_suspects(Annotations.from_labels(["no", "yes"]), [[0.2, 0.8], [0.1, 0.9]])
+        >>> len(found), found.columns()["suggested"].tolist()
+        (1, ['yes'])
     """
 
     index: NDArray[np.int64]

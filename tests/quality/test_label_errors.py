@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,17 @@ def test_bad_input_is_one_line(probs: Any, labels: Any, options: dict[str, Any],
     with pytest.raises(ValueError, match=message) as caught:
         find_label_errors(probs, labels, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_memory_follows_examples_and_not_examples_times_classes() -> None:
+    labels = np.arange(50_000) % 100
+    probs = np.full((50_000, 100), 0.001, np.float32)
+    probs[np.arange(50_000), labels] = 0.901
+    tracemalloc.start()
+    find_label_errors(probs, labels)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * probs.nbytes  # a copy would be all of it
 
 
 def test_labels_that_are_all_right_are_left_alone() -> None:

@@ -87,7 +87,8 @@ def find_label_errors(pred_probs: ArrayLike, labels: Any, *, classes: Sequence[N
         raise ValueError(f"classes names {len(classes)}, but pred_probs has {k} columns")
     names = None if classes is None else name_array(classes)
     if isinstance(labels, Annotations) or np.ndim(labels) == 2:
-        said = labels if isinstance(labels, Annotations) else Annotations.from_matrix(labels, classes=classes or k)
+        named = k if classes is None else classes
+        said = labels if isinstance(labels, Annotations) else Annotations.from_matrix(labels, classes=named)
         return _of_many(probs, _checked(said, probs.shape, classes))
     codes = _codes(labels, probs.shape, classes)
     predicted = predicted_classes(probs)

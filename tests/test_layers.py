@@ -35,6 +35,7 @@ LAYERS = [
     "training",
     "methods",
     "metrics",
+    "quality",
     "estimators",
     "experiments",
     "report",
@@ -68,7 +69,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 
 def _home(name: str) -> str:
     """The layer of a name that stands in ``truelabel`` itself."""
-    homes = {"Annotations": "annotations", "__version__": "types"}
+    homes = {"Annotations": "annotations", "__version__": "types", "find_label_errors": "quality"}
     return homes.get(name, "estimators" if name.startswith("TrueLabel") else name)
 
 

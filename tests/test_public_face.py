@@ -18,7 +18,7 @@ import pytest
 import truelabel
 
 PACKAGES = sorted(module.name for module in pkgutil.iter_modules(truelabel.__path__) if module.ispkg)
-WITH_EXAMPLES = ("corruption", "data", "fusion", "losses", "metrics", "networks", "noise")
+WITH_EXAMPLES = ("corruption", "data", "fusion", "losses", "metrics", "networks", "noise", "quality")
 """Packages whose every public function and class shows how it is used."""
 
 

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
         metrics,
         networks,
         noise,
+        quality,
         selection,
         transforms,
     )
     from truelabel.annotations import Annotations
     from truelabel.estimators import TrueLabelClassifier, TrueLabelSegmenter
+    from truelabel.quality import find_label_errors
 
 __version__ = "0.1.0"
 
@@ -35,6 +37,7 @@ __all__ = [
     "__version__",
     "corruption",
     "data",
+    "find_label_errors",
     "fusion",
     "learners",
     "losses",
@@ -42,6 +45,7 @@ __all__ = [
     "metrics",
     "networks",
     "noise",
+    "quality",
     "selection",
     "transforms",
 ]
@@ -50,6 +54,7 @@ _HOMES = {
     "Annotations": "truelabel.annotations",
     "TrueLabelClassifier": "truelabel.estimators",
     "TrueLabelSegmenter": "truelabel.estimators",
+    "find_label_errors": "truelabel.quality",
 }
 
 

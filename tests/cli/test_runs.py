@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from truelabel import Annotations, TrueLabelClassifier
+from truelabel.cli.run_quality import Source
 from truelabel.cli.runs import parse_options, show_run, train_run
 from truelabel.cli.sources import Inputs, Reading
 from truelabel.frames import Table
@@ -29,7 +30,7 @@ def test_a_run_is_kept_with_its_tables(tmp_path: Path, capsys: pytest.CaptureFix
     said = Annotations.from_matrix(np.column_stack([truth, 1 - truth, truth]), annotators=["ann", "bob", "cid"])
     run = tmp_path / "run"
     classifier = TrueLabelClassifier("majority-vote", "mlp:8", epochs=3, device="cpu", folder=run, random_state=0)
-    train_run(classifier, inputs, said, run)
+    train_run(classifier, inputs, said, run, Source("x.npy", "y.npy", "arrays"), folds=3)
     show_run(classifier, said, run)
     printed = capsys.readouterr().out
     assert printed.startswith(f"majority-vote on {said}")

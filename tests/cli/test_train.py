@@ -21,12 +21,17 @@ QUICK = ("--network", "mlp:16", "--epochs", 15, "--batch-size", 16, "--learning-
 RUN = [
     "annotators.csv",
     "confusion.csv",
+    "examples.csv",
+    "folds",
     "inputs.json",
     "label_quality.csv",
     "main",
     "model.json",
     "model.safetensors",
+    "posterior.npz",
+    "quality.json",
     "run.json",
+    "source.json",
 ]
 
 

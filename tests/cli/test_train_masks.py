@@ -17,7 +17,19 @@ from truelabel.frames import Table
 
 Cli = Callable[..., tuple[int, str, str]]
 QUICK = ("--network", "unet:4", "--epochs", 2, "--device", "cpu")
-RUN = ["annotators.csv", "confusion.csv", "inputs.json", "main", "model.json", "model.safetensors", "run.json"]
+RUN = [
+    "annotators.csv",
+    "confusion.csv",
+    "examples.csv",
+    "inputs.json",
+    "label_quality.csv",
+    "main",
+    "model.json",
+    "model.safetensors",
+    "quality.json",
+    "run.json",
+    "source.json",
+]
 
 
 def column(path: Path, name: str) -> list[Any]:
@@ -34,7 +46,7 @@ def test_a_run_is_what_the_library_learns(cli: Cli, cells: Path, tmp_path: Path)
     code, printed, errors = cli(*arguments)
     assert (code, errors) == (0, "")
     assert "pixelwise-confusion on ReadImages(8 images of 12 x 16, 22 masks by 3 readers, 2 classes: 0, 1)" in printed
-    wrote = f"Wrote the run to {tmp_path / 'run'}: model, metrics, annotators.csv, confusion.csv"
+    wrote = f"Wrote the run to {tmp_path / 'run'}: model, metrics, label_quality.csv, annotators.csv, confusion.csv"
     assert wrote in printed.replace("\n", "")
     assert sorted(set(RUN) & {path.name for path in (tmp_path / "run").iterdir()}) == RUN
     kept = json.loads((tmp_path / "run" / "inputs.json").read_text())

@@ -200,9 +200,14 @@ def test_flipped_labels_have_low_quality(blobs: Blobs, thorough: Settings) -> No
     rng = np.random.default_rng(2)
     flipped = rng.random(300) < 0.15
     labels = np.where(flipped, (truth + rng.integers(1, 3, 300)) % 3, truth)
-    quality = TrueLabelClassifier(**thorough).fit(points, labels).label_quality(points, labels)
-    assert quality.shape == (300,)
-    assert roc_auc_score(flipped, -quality) > 0.9
+    classifier = TrueLabelClassifier(**thorough).fit(points, labels)
+    for folds in (0, 5):
+        quality = classifier.label_quality(points, labels, folds=folds)
+        assert quality.shape == (300,)
+        assert roc_auc_score(flipped, -quality) > 0.9
+    worst = classifier.suspects(points, labels, top=20)
+    assert flipped[worst.example].mean() > 0.9
+    assert (worst.suggested == truth[worst.example]).mean() > 0.9
 
 
 def slow_confusion(annotations: Annotations, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -228,19 +233,25 @@ def test_quality_confusion_and_skill_are_what_their_formulas_say(
     assert np.allclose(classifier.confusion_, confusion, atol=1e-12)
     assert np.allclose(classifier.confusion_.sum(-1), 1, atol=1e-12)
 
-    expected = []
+    expected, together = [], []
     by_annotator: list[list[float]] = [[], [], []]
     for example, row in enumerate(crowd):
         for annotator, said in enumerate(row):
             if said >= 0:
                 each = [posterior[example, true] * confusion[annotator, true, said] for true in range(3)]
-                expected.append(each[said] / sum(each))
-                by_annotator[annotator].append(expected[-1])
-    quality = classifier.label_quality(points, annotations)
+                by_annotator[annotator].append(each[said] / sum(each))
+                joint = posterior[example].copy()
+                for other, word in enumerate(row):
+                    joint *= confusion[other, :, word] if word >= 0 else 1.0
+                together.append(joint / joint.sum())
+                expected.append(together[-1][said])
+    quality = classifier.label_quality(points, annotations, folds=0)
     assert quality.shape == (annotations.size,)
     assert np.allclose(quality, expected, atol=1e-12)
+    belief = classifier.true_class_proba(points, annotations, folds=0)
+    assert np.allclose(belief[annotations.example], together, atol=1e-12)
     assert np.allclose(classifier.annotator_skill_, [np.mean(values) for values in by_annotator], atol=1e-12)
-    assert np.array_equal(classifier.label_quality(points, crowd), quality)
+    assert np.array_equal(classifier.label_quality(points, crowd, folds=0), quality)
 
 
 @pytest.mark.parametrize("method", ["cross-entropy", "majority-vote"])
@@ -261,7 +272,7 @@ def test_quality_of_other_labels_needs_the_same_annotators_and_classes(
     classifier = TrueLabelClassifier(**quick).fit(points, crowd)
     some = crowd[:10].copy()
     some[3] = -1
-    assert classifier.label_quality(points[:10], some).shape == ((some >= 0).sum(),)
+    assert classifier.label_quality(points[:10], some, folds=0).shape == ((some >= 0).sum(),)
     with pytest.raises(ValueError, match="other annotators than those seen in fit"):
         classifier.label_quality(points, crowd[:, :2])
     with pytest.raises(ValueError, match=r"label 5 in row 1 is outside 0\.\.2"):

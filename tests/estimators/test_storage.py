@@ -64,7 +64,9 @@ def test_a_table_comes_back_with_the_names_of_columns_and_annotators(
     assert again.feature_names_in_.tolist() == ["east", "north"]
     assert again.n_features_in_ == 2
     assert again.annotators_.tolist() == ["ann", "bob", "cid"]
-    assert np.array_equal(again.label_quality(frame, said), classifier.label_quality(frame, said))
+    for folds in (0, 2):
+        quality = classifier.label_quality(frame, said, folds=folds)
+        assert np.array_equal(again.label_quality(frame, said, folds=folds), quality)
     with pytest.raises(ValueError, match="feature names should match"):
         again.predict(frame[["north", "east"]])
 

@@ -157,7 +157,8 @@ def fuse(
     note |= folders.result_note(annotations, fused)
     annotators = folders.annotator_table(annotations, fused)
     classifier = None
-    if recipe is not None and inputs is not None and out is not None:
+    if recipe is not None and inputs is not None and data is not None and out is not None:
+        from truelabel.cli.run_quality import Source
         from truelabel.estimators import TrueLabelClassifier
 
         classifier = TrueLabelClassifier(
@@ -169,7 +170,8 @@ def fuse(
             verbose=True,
             random_state=seed,
         )
-        train_run(classifier, inputs, annotations, out / "run")
+        # No folds: the consensus that is trained on was made from the labels of all examples.
+        train_run(classifier, inputs, annotations, out / "run", Source.of(data, labels[0]))
     tables = {"consensus": folders.consensus_table(annotations, fused), "annotators": annotators}
     if out is not None:
         if fused.confusion.size <= folders.MOST_CELLS:

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from truelabel import Annotations, TrueLabelClassifier
+    from truelabel.cli.run_quality import Source
     from truelabel.cli.sources import Inputs
     from truelabel.estimators.trained import Trained
 
@@ -40,7 +41,9 @@ def refuse(given: dict[str, Any], why: str) -> None:
         raise ValueError(f"{wrong} is {why}")
 
 
-def train_run(classifier: TrueLabelClassifier, inputs: Inputs, annotations: Annotations, out: Path) -> None:
+def train_run(
+    classifier: TrueLabelClassifier, inputs: Inputs, annotations: Annotations, out: Path, source: Source, folds: int = 0
+) -> None:
     """Train, or go on with what the folder holds, and keep all that `truelabel predict` needs.
 
     Args:
@@ -48,22 +51,17 @@ def train_run(classifier: TrueLabelClassifier, inputs: Inputs, annotations: Anno
         inputs: of the examples of ``annotations``, in the same order.
         annotations: what was said.
         out: the run folder.
+        source: where they came from.
+        folds: judge labels by so many networks that have not seen them; 0 for the one that has.
     """
     from truelabel.cli.fusion_folder import MOST_CELLS, confusion_table
+    from truelabel.cli.run_quality import write_quality
     from truelabel.cli.tables import write_columns
 
     classifier.fit(inputs.values, annotations)
     classifier.save(out)
     inputs.reading.save(out)
-    write_columns(
-        {
-            "example": annotations.examples[annotations.example],
-            "annotator": annotations.annotators[annotations.annotator],
-            "label": classifier.classes_[annotations.label],
-            "probability_right": classifier.label_quality(inputs.values, annotations),
-        },
-        out / "label_quality.csv",
-    )
+    source.save(out)
     write_columns(
         {
             "annotator": annotations.annotators,
@@ -77,6 +75,9 @@ def train_run(classifier: TrueLabelClassifier, inputs: Inputs, annotations: Anno
     if classifier.confusion_.size <= MOST_CELLS:
         ends = classifier.confusion_interval(inputs.values, annotations)
         write_columns(confusion_table(annotations, classifier.confusion_, ends), out / "confusion.csv")
+    write_quality(classifier, inputs.values, annotations, out, folds)
+    if folds:
+        classifier.save(out)  # with what cross-validation said
 
 
 def show_run(estimator: Trained, about: object, out: Path, tables: Iterable[str] = TABLES) -> None:
@@ -88,6 +89,7 @@ def show_run(estimator: Trained, about: object, out: Path, tables: Iterable[str]
         out: the run folder.
         tables: what lies there besides.
     """
+    from truelabel.cli.run_quality import show_suspects
     from truelabel.cli.tables import show
 
     history, method = estimator.history_, estimator.method_
@@ -105,6 +107,8 @@ def show_run(estimator: Trained, about: object, out: Path, tables: Iterable[str]
     rows.append(["annotator skill, lowest to highest", _range(estimator.annotator_skill_)])
     typer.echo(f"{method.name} on {about}")
     show([method.name, "value"], rows, right=1)
+    if (out / "label_quality.csv").exists():
+        show_suspects(out)
     typer.echo(f"Wrote the run to {out}: {', '.join(['model', 'metrics', *tables])}")
 
 

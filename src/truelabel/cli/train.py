@@ -101,6 +101,12 @@ def train(
     augment: Annotated[
         list[str] | None, typer.Option(help="Images: crop (shift a little) or flip (mirror); may be repeated.")
     ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            help="Judge labels by so many trainings that have not seen them; 0 for none. By default 5, or 0 for masks."
+        ),
+    ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also log for TensorBoard.")] = False,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     layout: Annotated[str | None, typer.Option(help=LAYOUT_HELP, rich_help_panel=MASKS)] = None,
@@ -147,11 +153,14 @@ def train(
     import numpy as np
 
     from truelabel.cli.decided import apply_decisions
+    from truelabel.cli.run_quality import Source
     from truelabel.cli.sources import LabelColumns, Reading, read_pair, require_apart, require_existing
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.methods import get_method
+    from truelabel.quality import check_folds
 
     require_existing(data, labels, decisions)
+    check_folds(folds or 0)
     settings: dict[str, Any] = {
         "epochs": epochs,
         "optimizer": optimizer,
@@ -194,7 +203,7 @@ def train(
         wanted = Wanted(masks, grey, drop_unlabelled, normalise, spacing, size, crop, patch)
         recipe = get_method(method or "pixelwise-confusion").with_options(**options)
         settings |= {} if overlap is None else {"overlap": overlap}
-        train_masks(data, wanted, recipe, "unet" if network == "auto" else network, settings, out)
+        train_masks(data, wanted, recipe, "unet" if network == "auto" else network, settings, out, folds or 0)
         return
     refuse(for_masks, "for masks, which lie in DATA: leave LABELS out, or the option")
     recipe = get_method(method or "cross-entropy").with_options(**options)
@@ -207,7 +216,9 @@ def train(
     if drop_unlabelled:
         inputs, annotations = inputs.take(np.flatnonzero(annotations.counts)), annotations.labelled()
     classifier = TrueLabelClassifier(recipe, network, folder=out, **settings)
-    train_run(classifier, inputs, annotations, out)
+    train_run(
+        classifier, inputs, annotations, out, Source.of(data, labels, text, decisions), 5 if folds is None else folds
+    )
     show_run(classifier, annotations, out)
 
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from truelabel.cli.extents import parse_extent, parse_spacing
 from truelabel.cli.fusion_folder import MOST_CELLS, confusion_cells
+from truelabel.cli.run_quality import Source, region_columns
 from truelabel.cli.runs import show_run
 from truelabel.cli.tables import show_readers, write_columns
+from truelabel.coding import class_names
 from truelabel.data import ReadImages, mask_folder, read_mask, read_picture
 from truelabel.data.folder import existing_folder
 from truelabel.data.mask_classes import named_values
@@ -20,10 +22,12 @@ from truelabel.data.mask_layouts import find_cases
 from truelabel.estimators import TrueLabelSegmenter
 from truelabel.estimators.image_reading import ImageReading
 from truelabel.metrics import dice
+from truelabel.training.files import write_json
 from truelabel.types import MISSING
 
 if TYPE_CHECKING:
     from truelabel.cli.mask_reading import MaskReading
+    from truelabel.quality import Regions
 
 TOGETHER = 16
 """Images that are answered at once."""
@@ -95,7 +99,15 @@ class Wanted:
         return len(geometry.shape), picture.dtype == np.uint8
 
 
-def train_masks(folder: Path, wanted: Wanted, method: Any, network: str, settings: dict[str, Any], out: Path) -> None:
+def train_masks(
+    folder: Path,
+    wanted: Wanted,
+    method: Any,
+    network: str,
+    settings: dict[str, Any],
+    out: Path,
+    folds: int = 0,
+) -> None:
     """Train a segmenter, or go on with what the run folder holds; keep all that `truelabel predict` needs.
 
     Args:
@@ -105,6 +117,7 @@ def train_masks(folder: Path, wanted: Wanted, method: Any, network: str, setting
         network: its name.
         settings: of the training, by name.
         out: the run folder.
+        folds: judge masks by so many networks that have not seen them; 0 for the one that has.
     """
     data, reading, patch = wanted.read(folder)
     segmenter = TrueLabelSegmenter(method, network, patch=patch, standardize=False, folder=out, **settings)
@@ -112,14 +125,27 @@ def train_masks(folder: Path, wanted: Wanted, method: Any, network: str, setting
     readers = _readers(segmenter, data)
     segmenter.reading_ = reading
     segmenter.save(out)
-    tables = {"annotators.csv": readers}
+    Source.of(folder, None).save(out)
+    regions = segmenter.suspect_regions(data.images, data.annotations, folds=folds)
+    suspected = region_columns(segmenter, regions, data.annotations.examples)
+    tables = {"label_quality.csv": suspected, "annotators.csv": readers}
     if segmenter.confusion_.size <= MOST_CELLS:
         cells = confusion_cells("reader", data.readers, data.classes, segmenter.confusion_)
         tables["confusion.csv"] = cells
     for name, columns in tables.items():
         write_columns(columns, out / name)
+    _note_quality(segmenter, regions, data, out, folds)
     show_readers(readers, "the network", "What the network makes of the readers")
     show_run(segmenter, data, out, tables)
+
+
+def _note_quality(segmenter: TrueLabelSegmenter, regions: Regions, data: ReadImages, out: Path, folds: int) -> None:
+    """How the masks were judged, and the share of their pixels in regions that are probably wrong."""
+    drawn = int((data.annotations.label != MISSING).sum())
+    wrong = float(((1 - regions.probability_right) * regions.pixels).sum())
+    note = {"out_of_sample": folds > 0, "folds": folds, "classes": class_names(segmenter.classes_)}
+    write_json(out / "quality.json", {**note, "noise_rate": wrong / drawn})
+    write_columns({"example": data.annotations.examples}, out / "examples.csv")
 
 
 def _readers(segmenter: TrueLabelSegmenter, data: ReadImages) -> dict[str, Any]:

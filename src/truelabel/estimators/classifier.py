@@ -16,16 +16,22 @@ from sklearn.utils.validation import check_is_fitted
 from truelabel.annotations import Annotations
 from truelabel.coding import class_names, name_array
 from truelabel.estimators.inputs import Scaling, check_inputs, read_labels
+from truelabel.estimators.out_of_fold import OutOfFold, trained_folds
+from truelabel.estimators.seen import warn_of_seen
 from truelabel.estimators.trained import Trained
 from truelabel.fusion import confusion_from_posterior
 from truelabel.methods import Grid, Learned, Method
 from truelabel.metrics import annotator_skill, confusion_interval, skill_interval, undominated_classes
+from truelabel.quality import Suspects, check_folds, label_quality, rank_suspects, true_class_probs
 from truelabel.training import NetworkLike, clean_probs
 from truelabel.training.config import Optimizer, Precision, Schedule, Select
 from truelabel.training.engine import Device
 from truelabel.transforms import Augmentation
 
 Probabilities = NDArray[np.float64]
+
+HELD_OUT = ("fold", "probs", "confusion")
+"""What is kept of cross-validation."""
 
 
 class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
@@ -72,6 +78,7 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
         annotator_skill_interval_: ``(R, 2)``, 95 % interval of the skill, which takes the network for right.
         history_: one row of numbers an epoch.
         method_: the method with its options, those found by ``search`` included; ``trials_`` has all that were tried.
+        out_of_fold_: what cross-validation said of the examples of the fit, once :meth:`label_quality` has asked it.
         notes_: what the result depends on besides: the noise rate that a method used, and whether it was given.
         learner_: the trained module.
 
@@ -142,6 +149,8 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
     arrays = ("confusion_", "annotator_skill_", "annotator_skill_interval_")
     annotator_skill_interval_: Probabilities
     scaling_: Scaling
+    out_of_fold_: OutOfFold | None
+    counted_: bool
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labels that may be wrong.
@@ -159,11 +168,16 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
         inputs = check_inputs(self, X, reset=True)
         annotations = read_labels(y, len(inputs), type(self).__name__)
         annotations.check_trainable()
+        return self._learn_from(inputs, annotations)
+
+    def _learn_from(self, inputs: NDArray[Any], annotations: Annotations) -> Self:
+        """Fit to what was checked; some annotators may have given no label."""
+        self.input_shape_, self.out_of_fold_ = inputs.shape[1:], None
         self.scaling_ = Scaling.of(inputs, self.standardize)
         learned = self._train(self.scaling_(inputs), annotations)
         posterior = self._posterior(inputs)
         self.confusion_ = self._confusion(learned, annotations, posterior)
-        quality = self._label_quality(annotations, posterior)
+        quality = self._own_quality(annotations, posterior)
         self.annotator_skill_ = annotator_skill(annotations, quality)
         self.annotator_skill_interval_ = skill_interval(annotations, quality)
         return self
@@ -179,21 +193,53 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
         named: NDArray[Any] = self.classes_[best]
         return named
 
-    def label_quality(self, X: Any, y: Any) -> Probabilities:
+    def label_quality(self, X: Any, y: Any, *, folds: int = 5) -> Probabilities:
         r"""Probability that each label given is right, one per label in the order of the table of annotations.
 
-        .. math:: p(y = \tilde y \mid x, \tilde y, r) \propto p(y = \tilde y \mid x)\, T^{(r)}[\tilde y, \tilde y]
+        .. math:: p(y = \tilde y_l \mid x, \tilde y) \propto
+            p(y = \tilde y_l \mid x) \prod_{m} T^{(r_m)}[\tilde y_l, \tilde y_m]
+
+        The product runs over all labels of the example, the label itself included.
+
+        A network knows the labels that it learned from by heart, wrong ones too. So where X and y are those of
+        :meth:`fit`, p(y|x) and T come from cross-validation: the examples are held out in turn, and judged by an
+        estimator of the same settings that was trained on the others. Matrices that the method does not learn are
+        counted on what was said of held-out examples, those of other folds. This costs ``folds`` trainings, once; the
+        estimator keeps what they said, and with ``folder`` they are kept in ``folder/folds``. New examples are judged
+        by the fitted model.
 
         Args:
             X: as in :meth:`fit`.
             y: labels by the same annotators, as in :meth:`fit`.
+            folds: in how many parts examples are held out; 0 for the fitted model itself, in-sample.
 
         Returns:
             ``(L,)``; sort it to find errors. For ``(N,)`` labels it is in the order of the rows.
         """
-        check_is_fitted(self)
-        inputs = check_inputs(self, X, reset=False)
-        return self._label_quality(self._same_annotators(y, len(inputs)), self._posterior(inputs))
+        annotations, belief = self._belief(X, y, folds)
+        return label_quality(annotations, belief)
+
+    def suspects(self, X: Any, y: Any, *, folds: int = 5, top: int | None = None) -> Suspects:
+        """The labels that name another class than the most probable one, the least probable first.
+
+        Args:
+            X: as in :meth:`fit`.
+            y: labels by the same annotators, as in :meth:`fit`.
+            folds: as in :meth:`label_quality`.
+            top: how many at most; all by default.
+        """
+        annotations, belief = self._belief(X, y, folds)
+        return rank_suspects(annotations, belief, top)
+
+    def true_class_proba(self, X: Any, y: Any, *, folds: int = 5) -> Probabilities:
+        """Probability of each class being the true one given the input *and* all labels of the example: ``(N, K)``.
+
+        Args:
+            X: as in :meth:`fit`.
+            y: labels by the same annotators, as in :meth:`fit`.
+            folds: as in :meth:`label_quality`.
+        """
+        return self._belief(X, y, folds)[1]
 
     def confusion_interval(self, X: Any, y: Any, level: float = 0.95) -> Probabilities:
         """How sure each cell of ``confusion_`` is, given the labels that it was learned from.
@@ -215,16 +261,22 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
 
     def described(self) -> dict[str, Any]:
         """Names of the features."""
-        return {"features": class_names(getattr(self, "feature_names_in_", np.empty(0, object)))}
+        features = class_names(getattr(self, "feature_names_in_", np.empty(0, object)))
+        return super().described() | {"features": features, "counted": self.counted_}
 
     def kept_arrays(self) -> dict[str, NDArray[Any]]:
-        """Those of every estimator, and the scaling of features."""
-        return super().kept_arrays() | {"mean": self.scaling_.mean, "scale": self.scaling_.scale}
+        """Those of every estimator, the scaling of features, and what cross-validation said, if it was asked."""
+        scaling = {"mean": self.scaling_.mean, "scale": self.scaling_.scale}
+        held_out = {} if self.out_of_fold_ is None else vars(self.out_of_fold_)
+        return super().kept_arrays() | scaling | {f"held_out.{name}": value for name, value in held_out.items()}
 
     def restored(self, note: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Take up what was kept."""
         super().restored(note, arrays)
         self.scaling_ = Scaling(arrays["mean"], arrays["scale"])
+        self.counted_ = bool(note.get("counted", True))
+        held_out = {name: arrays[f"held_out.{name}"] for name in HELD_OUT if f"held_out.{name}" in arrays}
+        self.out_of_fold_ = OutOfFold(**held_out) if held_out else None
         if len(self.input_shape_) == 1:
             self.n_features_in_ = self.input_shape_[0]
         if note["features"]:
@@ -238,6 +290,7 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
 
     def _confusion(self, learned: Learned, annotations: Annotations, posterior: Probabilities) -> Probabilities:
         """What the method learned of the annotators, or else what its answers make of their labels."""
+        self.counted_ = False
         if learned.confusion is not None:
             return learned.confusion.double().numpy()
         with torch.no_grad():
@@ -249,6 +302,7 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
             if len(matrices) == len(annotations.annotators):
                 return matrices
         # No matrices, or one for all, which tells nobody apart.
+        self.counted_ = True
         return confusion_from_posterior(annotations, posterior)
 
     def _posterior(self, inputs: NDArray[Any]) -> Probabilities:
@@ -262,13 +316,53 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
         normalised: Probabilities = probs / probs.sum(-1, keepdims=True)
         return normalised
 
-    def _label_quality(self, annotations: Annotations, posterior: Probabilities) -> Probabilities:
+    def _own_quality(self, annotations: Annotations, posterior: Probabilities) -> Probabilities:
+        """Probability that each label is right given the input and that label alone, which skill is the mean of."""
         said = annotations.label
         given = self.confusion_[annotations.annotator, :, said]
         joint = posterior[annotations.example] * given
         rows = np.arange(len(said))
         quality: Probabilities = joint[rows, said] / joint.sum(-1)
         return quality
+
+    def _belief(self, X: Any, y: Any, folds: int) -> tuple[Annotations, Probabilities]:
+        """What was said, and the probability of each class given the input and that, ``(N, K)``."""
+        check_is_fitted(self)
+        check_folds(folds)
+        inputs = check_inputs(self, X, reset=False)
+        annotations = self._same_annotators(y, len(inputs))
+        held_out = self._held_out(inputs, annotations, folds) if folds else None
+        if held_out is None:
+            return annotations, true_class_probs(annotations, self._posterior(inputs), self.confusion_)
+        return annotations, true_class_probs(annotations, held_out.probs, held_out.confusion, held_out.fold)
+
+    def _held_out(self, inputs: NDArray[Any], annotations: Annotations, folds: int) -> OutOfFold | None:
+        """What cross-validation says of the examples of the fit, found once; None if it cannot say anything."""
+        if self.seen_ is None:
+            return None
+        scaled = self.scaling_(inputs)
+        if self.seen_.same(scaled, annotations):
+            if self.out_of_fold_ is None or self.out_of_fold_.folds != min(folds, len(inputs)):
+                self.out_of_fold_ = self._cross_validated(inputs, annotations, folds)
+            return self.out_of_fold_
+        places = self.seen_.places(scaled)
+        if self.out_of_fold_ is None or (places < 0).all():
+            warn_of_seen(places)
+            return None
+        return self.out_of_fold_.at(places, self._posterior(inputs), self.confusion_)
+
+    def _cross_validated(self, inputs: NDArray[Any], annotations: Annotations, folds: int) -> OutOfFold:
+        probs = np.empty((len(inputs), len(self.classes_)))
+        fold = np.empty(len(inputs), np.int64)
+        matrices: list[Probabilities] = []
+        for own, held in trained_folds(self, inputs, annotations, folds):
+            probs[held], fold[held] = own._posterior(inputs[held]), len(matrices)
+            matrices.append(own.confusion_)
+        if self.counted_:
+            # What a network makes of labels that it knows by heart says that nobody errs: count on unseen ones.
+            parts = (np.flatnonzero(fold != number) for number in range(len(matrices)))
+            matrices = [confusion_from_posterior(annotations.take(part), probs[part]) for part in parts]
+        return OutOfFold(fold, probs, np.stack(matrices))
 
 
 def _warn_of_undominated(confusion: Probabilities, annotations: Annotations) -> None:

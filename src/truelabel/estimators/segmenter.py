@@ -14,15 +14,19 @@ from scipy.special import entr
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from truelabel.annotations import Annotations
 from truelabel.checks import check_whole
 from truelabel.coding import class_names, is_missing
 from truelabel.data.pictures import find_pictures
 from truelabel.estimators.image_reading import RECORD, ImageReading, NewImages
 from truelabel.estimators.images import check_images, differ, padded_masks, read_masks, space_axes
+from truelabel.estimators.out_of_fold import trained_folds
+from truelabel.estimators.seen import warn_of_seen
 from truelabel.estimators.trained import Trained
 from truelabel.fusion import confusion_from_posterior
 from truelabel.methods import Grid, Learned, Method
 from truelabel.metrics import dice
+from truelabel.quality import Regions, check_folds, mask_regions, pixel_belief
 from truelabel.training import NetworkLike, clean_probs, in_chunks
 from truelabel.training.config import Optimizer, Precision, Schedule, Select
 from truelabel.training.engine import Device
@@ -120,6 +124,7 @@ class TrueLabelSegmenter(Trained):
     """
 
     reading_: ImageReading | None
+    found_: tuple[tuple[int, int], Regions] | None
 
     def __init__(
         self,
@@ -198,13 +203,21 @@ class TrueLabelSegmenter(Trained):
         method = self._method()
         if "segmentation" not in method.tasks:
             raise ValueError(f"{method.name} is for one class an example: choose a method for pixels")
+        inputs, annotations = self._read(images, masks, annotators)
+        annotations.check_trainable()
+        return self._learn_from(inputs, annotations)
+
+    def _read(self, images: Any, masks: Any, annotators: Any, classes: Any = None) -> tuple[Array, Annotations]:
+        """Images ``(N, C, *space)`` as the network takes them, and what was drawn."""
         inputs = check_images(images, standardize=self.standardize, dims=space_axes(images, masks))
         space = inputs.shape[2:]
         masks = padded_masks(masks, images, space) if differ(masks) else masks
-        annotations = read_masks(masks, space, len(inputs), annotators)
-        annotations.check_trainable()
+        return inputs, read_masks(masks, space, len(inputs), annotators, classes)
+
+    def _learn_from(self, inputs: Array, annotations: Annotations) -> Self:
+        """Fit to what was checked; some readers may have drawn nothing."""
         self.input_shape_ = inputs.shape[1:]
-        self.reading_ = None
+        self.reading_, self.found_ = None, None
         learned = self._train(inputs, annotations)
         self.confusion_ = self._confusion(learned, inputs, annotations)
         self.annotator_skill_ = self.confusion_.diagonal(axis1=1, axis2=2).mean(-1)
@@ -228,6 +241,7 @@ class TrueLabelSegmenter(Trained):
             network: the module or function that was passed as ``network``; not needed for names.
         """
         loaded = super().load(folder, network)
+        loaded.found_ = None
         loaded.reading_ = ImageReading.load(Path(folder)) if (Path(folder) / RECORD).exists() else None
         return loaded
 
@@ -364,6 +378,61 @@ class TrueLabelSegmenter(Trained):
 
         found = self._answer(images, masks)
         return found if isinstance(found, list) else np.moveaxis(found, 1, 0)
+
+    def suspect_regions(
+        self, images: Any, masks: Any, annotators: Any = None, *, folds: int = 0, least: int = 1
+    ) -> Regions:
+        """Connected regions of masks in which a reader names another class than the most probable one.
+
+        What is probable at a pixel follows from the image and all its masks; see :func:`truelabel.quality.pixel_belief`
+        and :func:`truelabel.quality.mask_regions`.
+
+        Args:
+            images: as in :meth:`fit`.
+            masks: by the same readers, as in :meth:`fit`.
+            annotators: as in :meth:`fit`.
+            folds: 0 for the fitted network itself. Otherwise, where images and masks are those of :meth:`fit`, they
+                are held out in so many parts and judged by networks that were trained on the others, once; with
+                ``folder`` these are kept in ``folder/folds``.
+            least: pixels that a region must have.
+
+        Returns:
+            Positions of images, readers and classes; call its ``ranked()`` for the worst first.
+        """
+        check_is_fitted(self)
+        check_folds(folds)
+        inputs, annotations = self._read(images, masks, annotators, class_names(self.classes_))
+        if list(annotations.annotators) != list(self.annotators_):
+            raise ValueError("masks are by other readers than those of fit: pass the same ones, in the same order")
+        everything = np.arange(len(inputs))
+        if not folds or self.seen_ is None:
+            return self._regions(inputs, annotations, everything, least)
+        if not self.seen_.same(inputs, annotations):
+            warn_of_seen(self.seen_.places(inputs))
+            return self._regions(inputs, annotations, everything, least)
+        if self.found_ is None or self.found_[0] != (folds, least):
+            parts = [
+                own._regions(inputs, annotations, held, least)
+                for own, held in trained_folds(self, inputs, annotations, folds)
+            ]
+            self.found_ = ((folds, least), Regions.join(parts))
+        return self.found_[1]
+
+    def _regions(self, inputs: Array, annotations: Annotations, images: Array, least: int) -> Regions:
+        """Those of the images at some places, one image at a time, since matrices of all pixels are large."""
+        first = np.searchsorted(annotations.example, np.arange(len(inputs) + 1))
+        parts = [Regions.nothing(inputs.ndim - 2)]
+        for image in images:
+            own = slice(first[image], first[image + 1])
+            if own.start == own.stop:
+                continue
+            drawn, who = annotations.label[own], annotations.annotator[own]
+            value = inputs[image : image + 1]
+            probs = self._posterior(value)[0]
+            matrices = np.moveaxis(self._maps(value, self._matrices(who.tolist()))[0], (-3, -2, -1), (0, 1, 2))
+            belief = pixel_belief(drawn, probs, matrices)
+            parts.append(mask_regions(drawn, belief, example=int(image), annotators=who, least=least))
+        return Regions.join(parts)
 
     def score(self, images: Any, truth: Any) -> float:
         """Mean Dice of the foreground against true masks ``(N, *space)``, or a list of them; -1 where it is not known.

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from truelabel.annotations import Annotations
+from truelabel.estimators.seen import Seen
 from truelabel.estimators.storage import class_array, load_estimator, save_estimator
 from truelabel.learners import Learner
 from truelabel.methods import Learned, Method, Trial, get_method, learn, search
@@ -38,6 +39,7 @@ class Trained(BaseEstimator):  # type: ignore[misc]
     notes_: dict[str, Any]
     learner_: Learner
     n_iter_: int
+    seen_: Seen | None
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted estimator to a folder: weights as safetensors, the rest as JSON, nothing pickled."""
@@ -76,16 +78,18 @@ class Trained(BaseEstimator):  # type: ignore[misc]
 
     def described(self) -> dict[str, Any]:
         """What else is kept with a fitted estimator, as JSON has it."""
-        return {}
+        return {} if self.seen_ is None else {"seen": {"said": self.seen_.said, "seed": self.seen_.seed}}
 
     def restored(self, note: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Take up what :meth:`described` and :attr:`arrays` say."""
         for name in self.arrays:
             setattr(self, name, arrays[name])
+        self.seen_ = Seen(arrays["seen"], **note["seen"]) if "seen" in note else None
 
     def kept_arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that are kept with a fitted estimator, by name."""
-        return {name: getattr(self, name) for name in self.arrays}
+        seen = {} if self.seen_ is None else {"seen": self.seen_.rows}
+        return {name: getattr(self, name) for name in self.arrays} | seen
 
     def _method(self) -> Method:
         return get_method(self.method) if isinstance(self.method, str) else self.method
@@ -95,6 +99,7 @@ class Trained(BaseEstimator):  # type: ignore[misc]
         method, config = self._method(), self.training_config()
         engine = Engine(device=self.device, processes=self.processes)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self.seen_ = None
         job = Job(
             inputs,
             annotations,
@@ -120,4 +125,5 @@ class Trained(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = len(learned.history.rows)
         self.classes_ = class_array(annotations.classes)
         self.annotators_ = annotations.annotators
+        self.seen_ = Seen.of(inputs, annotations, seed)
         return learned

@@ -33,6 +33,7 @@ LAYERS = [
     "training",
     "methods",
     "metrics",
+    "quality",
     "estimators",
     "experiments",
     "report",

@@ -1,0 +1,1 @@
+"""Which labels are wrong, and which to ask for next."""

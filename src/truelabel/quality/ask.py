@@ -70,8 +70,8 @@ def ask(
 
     Labels are independent given the class, so this sum is submodular: gains on an example never rise, old ones are
     upper bounds, and only the pair in front of the queue needs to be computed anew (Krause and Guestrin 2005; the lazy
-    queue is Minoux's, 1978). With equal costs and no limits greedy choice is within 1 - 1/e of the best set. A pair that
-    no longer fits the budget is passed over for cheaper ones.
+    queue is Minoux's, 1978). With equal costs and no limits greedy choice is within 1 - 1/e of the best set. A pair
+    that no longer fits the budget is passed over for cheaper ones.
 
     Memory: N R numbers if there are limits of capacity or unequal costs, otherwise ``budget`` times R.
 
@@ -94,7 +94,7 @@ def ask(
         >>> skilled, careless = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.6, 0.4], [0.4, 0.6]])
         >>> questions = ask([[0.5, 0.5], [0.6, 0.4], [0.999, 0.001]], [skilled, careless], budget=3)
         >>> questions.example, questions.annotator, questions.gain.round(2)
-        (array([0, 1, 1]), array([0, 0, 1]), array([0.53, 0.51, 0.01]))
+        (array([0, 1, 0]), array([0, 0, 1]), array([0.53, 0.51, 0.01]))
     """
     q, matrices = check_beliefs(posterior, confusion)
     n, r = len(q), len(matrices)

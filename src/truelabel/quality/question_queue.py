@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from truelabel.quality.expected_information import Array, conditional_information
+from truelabel.quality.expected_information import CHUNK, Array, conditional_information
 
 BRANCHES = 4096
 """Combinations of answers that are kept for an example. Beyond, the least probable are left out, as if a further label
@@ -84,7 +84,7 @@ class QuestionQueue:
                 self._choose(n, r)
                 self._close(self.open & ((self.left <= 0) | (self.costs > rest + slack)))
             elif -bound == rate:
-                self._compute_again(n, r)
+                self._compute_again(n, -heap[0][0] if heap else -np.inf)
             heapq.heappush(heap, (-float(self.best[n]), n))
 
     def _is_fresh(self, n: int, r: int) -> bool:
@@ -100,11 +100,16 @@ class QuestionQueue:
             self.fresh[n] = np.zeros(len(self.costs), bool)
         self._look_up(n)
 
-    def _compute_again(self, n: int, r: int) -> None:
-        gain = conditional_information(self._joint(n), self.confusion[r : r + 1]).sum()
-        rate = min(gain / self.costs[r], self.rates[n, r])  # it never rises, but for rounding
-        self.rates[n, r] = rate if gain > WORTHLESS else -np.inf
-        self.fresh[n][r] = True
+    def _compute_again(self, n: int, other: float) -> None:
+        """New gains of all whose old ones would come before ``other``, the best rate of another example."""
+        joint, rates = self._joint(n), self.rates[n]
+        stale = np.flatnonzero((rates >= other) & (rates > -np.inf) & ~self.fresh[n])
+        at_once = max(1, CHUNK // joint.size)
+        stale = stale[np.argsort(-rates[stale], kind="stable")][:at_once]
+        gains = conditional_information(joint, self.confusion[stale]).sum(0)
+        fallen = np.minimum(gains / self.costs[stale], rates[stale])  # they never rise, but for rounding
+        rates[stale] = np.where(gains > WORTHLESS, fallen, -np.inf)
+        self.fresh[n][stale] = True
         self._look_up(n)
 
     def _joint(self, n: int) -> Array:

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def entropy(probs: Array) -> float:
-    return -sum(p * math.log2(p) for p in probs.tolist() if p > 0)
+    return float(-sum(p * math.log2(p) for p in probs if p > 0))
 
 
 def slow(posterior: Array, confusion: Array) -> Array:

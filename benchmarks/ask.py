@@ -6,16 +6,18 @@
 
 Ten simulated annotators: four pairwise flippers of skill 0.9, 0.7, 0.5 and 0.4, six hammer-spammers of skill 0.95, 0.8,
 0.6, 0.4, 0.2 and 0.1. A pool of digits, of which 300 start with one label by somebody at random; then 17 rounds, in
-each of which labels for a tenth of the pool are bought. Three scenes: "equal", all cost 1; "busy", nobody gives more
-than a fifth of a round's labels; "expert", one more of skill 0.99 who costs 5.
+each of which labels for a tenth of the pool are bought. Scenes: "equal", all cost 1; "busy", nobody gives more
+than a fifth of a round's labels; "expert", one more of skill 0.99 who costs 5. A fourth was added after these had been
+seen: "alike", ten hammer-spammers of skill 0.7, where there is nobody better to ask.
 
 After each round, for every policy alike: `generalized-em` with the library's defaults learns from all labels; p(y|x) of
 labelled examples comes from three-fold cross-validation; consensus is Bayes' rule over p(y|x) and all labels with the
 matrices learned. Scores: consensus on the whole pool, and the network on held-out digits, both against the truth. An
 annotator gives the same answer to the same question in all policies of a seed.
 
-MNIST (with TRUELABEL_DATA) has a pool of 2,000 and the first 50 principal components as features. One JSON line a run
-is appended as it finishes; runs that are there are skipped.
+MNIST (with TRUELABEL_DATA) has a pool of 2,000 and the first 50 principal components as features. "labels" has no
+inputs and no network: 1,000 examples start with two labels each, and Dawid–Skene is all that learns. One JSON line a
+run is appended as it finishes; runs that are there are skipped.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 START, ROUNDS, FOLDS, SEEDS = 300, 17, 3, 5
 FLIPPERS, HAMMERS = (0.9, 0.7, 0.5, 0.4), (0.95, 0.8, 0.6, 0.4, 0.2, 0.1)
-POOLS = {"digits": 1000, "mnist": 2000}
+POOLS = {"digits": 1000, "mnist": 2000, "labels": 1000}
 MAIN = ("random", "uncertainty", "ask")
 PARTS = ("example only", "annotator only", "ask, matrices shrunk")
 """Which example by doubt but any annotator; any example but the best annotator; matrices drawn to their mean."""
@@ -54,6 +56,8 @@ PLAN = [
     *(("digits", "equal", policy) for policy in (*MAIN, *PARTS)),
     *(("digits", scene, policy) for scene in ("busy", "expert") for policy in MAIN),
     *(("mnist", "equal", policy) for policy in MAIN),
+    *(("digits", "alike", policy) for policy in MAIN),
+    *(("labels", "equal", policy) for policy in (*MAIN, "ask, matrices shrunk")),
 ]
 
 
@@ -85,7 +89,14 @@ class Belief:
 def world(data: str, scene: str, seed: int) -> World:
     """The same for all policies."""
     size, rng, generator = POOLS[data], np.random.default_rng(seed), torch.Generator().manual_seed(seed)
-    if data == "digits":
+    inputs: NDArray[Any]
+    held_out: NDArray[Any]
+    truth: NDArray[Any]
+    test_truth: NDArray[Any]
+    if data == "labels":
+        truth = rng.integers(0, 10, size)
+        inputs, held_out, test_truth = np.empty((size, 0)), np.empty((0, 0)), np.empty(0)
+    elif data == "digits":
         digits = tl.data.digits()
         x, y = np.asarray(digits.scaled()).reshape(len(digits), -1), np.asarray(digits.labels)
         order = rng.permutation(len(x))
@@ -100,9 +111,10 @@ def world(data: str, scene: str, seed: int) -> World:
         axes = PCA(50, random_state=0).fit(flat[:10_000])
         inputs, truth = axes.transform(flat[pool]), np.asarray(train.labels)[pool]
         held_out, test_truth = axes.transform(np.asarray(rest.scaled()).reshape(len(rest), -1)), np.asarray(rest.labels)
-    skills = HAMMERS + ((0.99,) if scene == "expert" else ())
-    group = [tl.corruption.pairwise_flippers(10, FLIPPERS, generator), tl.corruption.hammer_spammers(10, skills)]
-    cumulative = torch.cat(group).numpy().cumsum(-1)
+    skills = (0.7,) * 6 if scene == "alike" else HAMMERS + ((0.99,) if scene == "expert" else ())
+    flippers = tl.corruption.pairwise_flippers(10, FLIPPERS, generator)
+    group = [tl.corruption.hammer_spammers(10, (0.7,) * 4) if scene == "alike" else flippers]
+    cumulative = torch.cat([*group, tl.corruption.hammer_spammers(10, skills)]).numpy().cumsum(-1)
     lots = rng.random((size, len(cumulative)))
     answers = (lots[..., None] > cumulative[:, truth].swapaxes(0, 1)).sum(-1).clip(0, 9)
     costs = np.ones(len(cumulative))
@@ -115,6 +127,10 @@ def learn(of: World, given: NDArray[np.bool_], seed: int) -> Belief:
     """Train, cross-validate, and combine."""
     matrix = np.where(given, of.answers, -1)
     said = tl.Annotations.from_matrix(matrix, classes=10)
+    if not of.pool.size:
+        fused = tl.fusion.dawid_skene(said)
+        posterior = fused.posterior.astype(np.float64)
+        return Belief(posterior, posterior, fused.confusion, said, np.empty(0))
     labelled = np.flatnonzero(said.counts)
     classifier = _fit(of, said, labelled, seed)
     probs = classifier.predict_proba(of.pool)
@@ -212,14 +228,18 @@ def run(key: dict[str, Any]) -> dict[str, Any]:
     of, rng = world(key["data"], key["scene"], seed), np.random.default_rng(1000 + seed)
     size, annotators = of.answers.shape
     given = np.zeros((size, annotators), bool)
-    given[rng.permutation(size)[:START], rng.integers(0, annotators, START)] = True
+    if of.pool.size:
+        given[rng.permutation(size)[:START], rng.integers(0, annotators, START)] = True
+    else:
+        given[rng.random(given.shape).argsort(-1) < 2] = True
     curves: dict[str, list[float]] = {name: [] for name in ("labels", "cost", "consensus", "test")}
     for number in range(ROUNDS + 1):
         belief = learn(of, given, seed)
         curves["labels"].append(int(given.sum()))
         curves["cost"].append(float(given.sum(0) @ of.costs))
         curves["consensus"].append(round(float((belief.posterior.argmax(-1) == of.truth).mean()), 4))
-        curves["test"].append(round(float((belief.network == of.test_truth).mean()), 4))
+        if len(belief.network):
+            curves["test"].append(round(float((belief.network == of.test_truth).mean()), 4))
         if number < ROUNDS:
             example, annotator = POLICIES[key["policy"]](of, belief, ~given, rng)
             given[example, annotator] = True
@@ -263,14 +283,14 @@ def table(lines: list[dict[str, Any]]) -> str:
         if not seeds:
             continue
         cells = []
-        for score in ("consensus", "test"):
+        for score in ("consensus", "test") if own[seeds[0]]["test"] else ("consensus",):
             end = [100 * smooth(own[s][score])[-1] for s in seeds]
             ratios = [needed(own[s], score, smooth(base[s][score])[-1]) / base[s]["cost"][-1] for s in seeds]
             missed = int(np.isnan(ratios).sum())
             shown = "" if missed == len(seeds) else f"{np.nanmean(ratios):.2f} ± {_spread(ratios):.2f}"
             shown += f" ({missed} of {len(seeds)} never)" if missed else ""
             cells += [f"{np.mean(end):.1f} ± {_spread(end):.1f}", "1" if policy == "random" else shown]
-        rows.append(f"| {data}, {scene} | {policy} | {' | '.join(cells)} |")
+        rows.append(f"| {data}, {scene} | {policy} | {' | '.join([*cells, '', ''][:4])} |")
     return "\n".join(rows)
 
 
@@ -296,6 +316,9 @@ def plot(lines: list[dict[str, Any]], path: Path) -> None:
             chosen = [line for line in lines if _is(line, data, scene, policy)]
             for row, score in enumerate(("consensus", "test")):
                 values = 100 * np.array([line[score] for line in chosen])
+                if not values.size:
+                    axes[row][column].set_visible(False)
+                    continue
                 cost = np.mean([line["cost"] for line in chosen], 0)
                 (drawn,) = axes[row][column].plot(cost, values.mean(0), label=policy, lw=2 if policy == "ask" else 1.3)
                 axes[row][column].fill_between(
@@ -334,7 +357,7 @@ def main() -> None:
             line = future.result()
             with told.out.open("a") as file:
                 file.write(json.dumps(line) + "\n")
-            ends = f"consensus {line['consensus'][-1]:.3f}, held-out {line['test'][-1]:.3f}"
+            ends = ", ".join(f"{name} {line[name][-1]:.3f}" for name in ("consensus", "test") if line[name])
             print(f"{line['data']}, {line['scene']}, {line['policy']}, seed {line['seed']}: {ends}", flush=True)
 
 

@@ -26,7 +26,7 @@ def test_a_run_is_asked(asked_run: Path, cli: Cli, tmp_path: Path) -> None:
     assert table["annotator"].to_pylist() == known.annotations.annotators[expected.annotator].tolist()
     np.testing.assert_allclose(table["gain_bits"].to_numpy(), expected.gain)
     assert "cross-entropy on Annotations(" in printed
-    assert "the first 10 of 12 questions" in printed
+    assert "These are the first 10 of 12 questions." in printed
     assert f"12 labels of {len(set(expected.example.tolist()))} examples for 12, by " in printed
     assert f"They are expected to tell {expected.gain.sum():.1f} bits" in printed
     assert f"Wrote 12 questions to {out}" in printed
@@ -48,7 +48,7 @@ def test_nobody_is_asked_twice_and_limits_hold(asked_run: Path, cli: Cli, tmp_pa
     assert table["cost"].to_pylist() == [4.0] * 3
     assert "18 of the budget is left: nobody else fits it, has time, or would tell anything new" in printed
     _, printed, _ = cli("ask", asked_run, "--budget", 5, "--repeat")
-    assert "ann" in printed.split("questions")[0]
+    assert "│ ann " in printed
 
 
 def test_labels_alone_are_enough(shelf: Path, cli: Cli, tmp_path: Path) -> None:

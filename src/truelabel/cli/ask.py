@@ -112,8 +112,11 @@ def _show(questions: Questions, known: Known) -> None:
         ]
         for i in rows
     ]
-    more = f": the first {SHOWN} of {len(questions)} questions" if len(questions) > SHOWN else ""
-    show(["example", "annotator", "gain, bits", "cost"], table, title=f"{known.origin}{more}", right=2)
+    typer.echo(known.origin)
+    if len(questions):
+        show(["example", "annotator", "gain, bits", "cost"], table, right=2)
+    if len(questions) > SHOWN:
+        typer.echo(f"These are the first {SHOWN} of {len(questions)} questions.")
 
 
 def _tell(questions: Questions, known: Known, budget: float) -> None:

@@ -8,7 +8,8 @@ Ten simulated annotators: four pairwise flippers of skill 0.9, 0.7, 0.5 and 0.4,
 0.6, 0.4, 0.2 and 0.1. A pool of digits, of which 300 start with one label by somebody at random; then 17 rounds, in
 each of which labels for a tenth of the pool are bought. Scenes: "equal", all cost 1; "busy", nobody gives more
 than a fifth of a round's labels; "expert", one more of skill 0.99 who costs 5. A fourth was added after these had been
-seen: "alike", ten hammer-spammers of skill 0.7, where there is nobody better to ask.
+seen: "alike", ten hammer-spammers of skill 0.7, where there is nobody better to ask; and so were "busy" and shrunk
+matrices for MNIST, and "labels".
 
 After each round, for every policy alike: `generalized-em` with the library's defaults learns from all labels; p(y|x) of
 labelled examples comes from three-fold cross-validation; consensus is Bayes' rule over p(y|x) and all labels with the
@@ -55,7 +56,8 @@ PARTS = ("example only", "annotator only", "ask, matrices shrunk")
 PLAN = [
     *(("digits", "equal", policy) for policy in (*MAIN, *PARTS)),
     *(("digits", scene, policy) for scene in ("busy", "expert") for policy in MAIN),
-    *(("mnist", "equal", policy) for policy in MAIN),
+    *(("mnist", "equal", policy) for policy in (*MAIN, "ask, matrices shrunk")),
+    *(("mnist", "busy", policy) for policy in ("random", "ask")),
     *(("digits", "alike", policy) for policy in MAIN),
     *(("labels", "equal", policy) for policy in (*MAIN, "ask, matrices shrunk")),
 ]
@@ -310,10 +312,12 @@ def plot(lines: list[dict[str, Any]], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     columns = [c for c in dict.fromkeys((d, s) for d, s, _ in PLAN) if any(_is(line, *c, "ask") for line in lines)]
-    figure, axes = plt.subplots(2, len(columns), figsize=(3.6 * len(columns), 6.4), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(2, len(columns), figsize=(3.1 * len(columns), 6), layout="constrained", squeeze=False)
     for column, (data, scene) in enumerate(columns):
         for policy in MAIN:
             chosen = [line for line in lines if _is(line, data, scene, policy)]
+            if not chosen:
+                continue
             for row, score in enumerate(("consensus", "test")):
                 values = 100 * np.array([line[score] for line in chosen])
                 if not values.size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +95,29 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _pictures(folder)
     _bad_files(folder, features, long)
     return folder
+
+
+@pytest.fixture(scope="session")
+def _trained_run(shelf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the points with all that `truelabel ask` reads: who said what, and p(y|x) of every example."""
+    from truelabel.cli.runs import train_run
+    from truelabel.cli.sources import LabelColumns, Reading, read_pair
+    from truelabel.estimators import TrueLabelClassifier
+
+    run = tmp_path_factory.mktemp("asked") / "run"
+    inputs, annotations = read_pair(shelf / "x.csv", shelf / "labels.csv", Reading(), LabelColumns())
+    classifier = TrueLabelClassifier(epochs=3, random_state=0, folder=run)
+    train_run(classifier, inputs, annotations, run)
+    probs = classifier.predict_proba(inputs.values).astype(np.float32)
+    np.savez(run / "posterior.npz", probs=probs)
+    write({"example": annotations.examples.tolist()}, run / "examples.csv")
+    return run
+
+
+@pytest.fixture
+def asked_run(_trained_run: Path, tmp_path: Path) -> Path:
+    """A copy of that run, to be changed at will."""
+    return shutil.copytree(_trained_run, tmp_path / "run")
 
 
 def _true_masks(count: int, *space: int) -> NDArray[np.int64]:

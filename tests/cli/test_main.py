@@ -13,7 +13,7 @@ import truelabel
 from truelabel.cli.main import app, main
 
 Cli = Callable[..., tuple[int, str, str]]
-VERBS = ["data", "demo", "fuse", "methods", "predict", "reproduce", "train"]
+VERBS = ["data", "demo", "fuse", "methods", "predict", "report", "reproduce", "train"]
 
 
 def process(*arguments: object) -> subprocess.CompletedProcess[str]:

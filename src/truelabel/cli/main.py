@@ -10,7 +10,7 @@ import warnings
 import typer
 
 from truelabel import __version__
-from truelabel.cli import data, demo, fuse, methods, predict, reproduce, train
+from truelabel.cli import data, demo, fuse, methods, predict, report, reproduce, train
 
 app = typer.Typer(
     name="truelabel",
@@ -25,6 +25,7 @@ app.command("demo")(demo.demo)
 app.command("fuse")(fuse.fuse)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
+app.command("report")(report.report)
 app.command("methods")(methods.methods)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(data.app, name="data")

@@ -1,0 +1,234 @@
+"""What a run folder tells, and what it lacks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truelabel.report.label_rows import LabelRows, read_label_rows, read_text_columns
+from truelabel.training import RunFolderError
+from truelabel.training.files import read_json
+
+KINDS = ("images", "table", "arrays", "text", "masks")
+AGAIN = "truelabel train DATA LABELS --out RUN --folds 5"
+
+
+class Person(NamedTuple):
+    """An annotator, or a reader of masks: name, labels given, skill, and the ends of its interval if there is one."""
+
+    name: str
+    labels: int
+    skill: float
+    low: float | None
+    high: float | None
+
+
+class Lack(NamedTuple):
+    """What a run does not tell, and how to get it."""
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True, eq=False)
+class RunFolder:
+    """All that a report needs of a run but the inputs themselves.
+
+    Attributes:
+        path: the folder.
+        kind: "images", "table", "arrays", "text" or "masks"; None if the run does not say.
+        source: what ``source.json`` says; empty without one.
+        method: its name; likewise ``network``.
+        network: its name, or "own".
+        classes: ``(K,)`` names.
+        examples: ``(N,)`` names, in the order of the inputs.
+        people: annotators or readers.
+        confusion: ``(R, K, K)`` in the order of ``people``, ``[true, observed]``; None if it was not kept.
+        labels: what was said, and how probable; None if it was not kept.
+        quality: what ``quality.json`` says; empty without one.
+        history: epochs of the training as rows of numbers, and which one was chosen.
+        curves: rows of ``metrics.csv`` of every stage, by the name of the stage.
+        notes: what the result depends on besides.
+        fingerprint: tells this run from others, also from one with other labels in the same folder.
+        lacks: what is missing.
+    """
+
+    path: Path
+    kind: str | None
+    source: dict[str, Any]
+    method: str
+    network: str
+    classes: list[str]
+    examples: list[str]
+    people: list[Person]
+    confusion: NDArray[np.float64] | None
+    labels: LabelRows | None
+    quality: dict[str, Any]
+    history: dict[str, Any]
+    curves: dict[str, list[dict[str, float]]]
+    notes: dict[str, Any]
+    fingerprint: str
+    lacks: list[Lack] = field(default_factory=list)
+
+    @property
+    def is_masks(self) -> bool:
+        """Whether pixels get classes."""
+        return self.kind == "masks"
+
+
+def read_run(folder: str | Path) -> RunFolder:
+    """Read what `truelabel train` left; of runs by older versions, what there is.
+
+    Args:
+        folder: the run folder.
+
+    Raises:
+        truelabel.training.RunFolderError: if it is none, or one of its files is damaged.
+
+    Example:
+        >>> read_run("no-such-run")
+        Traceback (most recent call last):
+        ...
+        truelabel.training.files.RunFolderError: no-such-run is no run folder: name one that `truelabel train` wrote
+    """
+    path = Path(folder)
+    if not (path / "model.json").is_file():
+        if (path / "run.json").is_file():
+            raise RunFolderError(
+                f"{path} holds no model yet: let `truelabel train` finish, with the same command again"
+            )
+        raise RunFolderError(f"{path} is no run folder: name one that `truelabel train` wrote")
+    lacks: list[Lack] = []
+
+    def optional(name: str, read: Callable[[Path], Any], what: str, remedy: str = AGAIN) -> Any:
+        if (path / name).is_file():
+            return read(path / name)
+        lacks.append(Lack(f"{name} is missing: {what}", remedy))
+        return None
+
+    model = _mapping(path / "model.json")
+    masks = model.get("kind") == "TrueLabelSegmenter"
+    source = optional("source.json", _mapping, "the page does not know where the inputs lie") or {}
+    labels: LabelRows | None = optional(
+        "label_quality.csv", read_label_rows, "the page cannot say which labels are wrong"
+    )
+    quality = optional("quality.json", _mapping, "calibration and the share of wrong labels were not measured") or {}
+    if labels is not None and labels.suggested is None:
+        lacks.append(Lack("label_quality.csv has no suggestions: choose classes yourself in the review", AGAIN))
+    if quality and not quality.get("out_of_sample"):
+        lacks.append(Lack("the network has learned from the labels that it judges, so it is too sure of them", AGAIN))
+    classes = _as_written(model.get("classes") or quality.get("classes") or [])
+    people = optional("annotators.csv", _people, "the page cannot say whom to trust") or []
+    confusion = optional(
+        "confusion.csv", lambda file: _confusion(file, [p.name for p in people], classes), "no confusion matrices"
+    )
+    kind = source.get("kind") if source.get("kind") in KINDS else ("masks" if masks else None)
+    parameters = model.get("parameters") or {}
+    return RunFolder(
+        path,
+        kind,
+        source,
+        str(parameters.get("method", "unknown")),
+        str(parameters.get("network") or "own"),
+        classes,
+        _examples(path, labels),
+        people,
+        confusion,
+        labels,
+        quality,
+        model.get("history") or {},
+        _curves(path),
+        model.get("notes") or {},
+        _fingerprint(path),
+        lacks,
+    )
+
+
+def _mapping(file: Path) -> dict[str, Any]:
+    found = read_json(file)
+    if not isinstance(found, dict):
+        raise RunFolderError(f"{file} is damaged: it should hold an object")
+    return found
+
+
+def _as_written(names: list[Any]) -> list[str]:
+    """Names of classes as the tables of a run have them: True is true, and 1.0 is 1."""
+    import pyarrow as pa
+
+    try:
+        written: list[str] = pa.array(names).cast(pa.string()).to_pylist()
+    except pa.ArrowException:
+        written = [str(name) for name in names]
+    return written
+
+
+def _examples(path: Path, labels: LabelRows | None) -> list[str]:
+    if (path / "examples.csv").is_file():
+        return read_text_columns(path / "examples.csv").get("example", [])
+    return [] if labels is None else list(dict.fromkeys(labels.example))
+
+
+def _people(file: Path) -> list[Person]:
+    columns = read_text_columns(file)
+    who = columns.get("annotator", columns.get("reader"))
+    given, skill = columns.get("labels", columns.get("images")), columns.get("skill")
+    if who is None or given is None or skill is None:
+        raise RunFolderError(f"{file} is damaged: it should have the columns annotator, labels and skill")
+    nothing = [""] * len(who)
+    ends = zip(columns.get("skill_low", nothing), columns.get("skill_high", nothing), strict=True)
+    try:
+        return [
+            Person(name, int(count), float(value), _number(low), _number(high))
+            for name, count, value, (low, high) in zip(who, given, skill, ends, strict=True)
+        ]
+    except ValueError as error:
+        raise RunFolderError(f"{file} is damaged: {error}") from error
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text and np.isfinite(float(text)) else None
+
+
+def _confusion(file: Path, people: list[str], classes: list[str]) -> NDArray[np.float64]:
+    columns = read_text_columns(file)
+    row, place = {name: i for i, name in enumerate(people)}, {name: i for i, name in enumerate(classes)}
+    cells = np.full((len(people), len(classes), len(classes)), np.nan)
+    try:
+        who = columns.get("annotator", columns.get("reader", []))
+        for name, true, observed, value in zip(
+            who, columns["true"], columns["observed"], columns["probability"], strict=True
+        ):
+            cells[row[name], place[true], place[observed]] = float(value)
+    except (KeyError, ValueError) as error:
+        raise RunFolderError(f"{file} is damaged: {error!r}") from error
+    return cells
+
+
+def _curves(path: Path) -> dict[str, list[dict[str, float]]]:
+    curves = {}
+    for file in sorted(path.glob("*/metrics.csv")):
+        columns = read_text_columns(file)
+        try:
+            numbers = [[float(text) if text else np.nan for text in column] for column in columns.values()]
+            curves[file.parent.name] = [dict(zip(columns, row, strict=True)) for row in zip(*numbers, strict=True)]
+        except ValueError as error:
+            raise RunFolderError(f"{file} is damaged: {error}") from error
+    return curves
+
+
+def _fingerprint(path: Path) -> str:
+    """Of what the page is about, so that a review of one run is not taken for that of another."""
+    digest = hashlib.sha256()
+    for name in ("model.json", "label_quality.csv"):
+        digest.update(name.encode())
+        if (path / name).is_file():
+            with (path / name).open("rb") as file:
+                for part in iter(lambda: file.read(1 << 20), b""):
+                    digest.update(part)
+    return digest.hexdigest()[:20]

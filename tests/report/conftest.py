@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pyarrow as pa
 import pytest
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from pyarrow import csv
 
-from truelabel import Annotations, TrueLabelClassifier
+from truelabel import Annotations, TrueLabelClassifier, TrueLabelSegmenter
 from truelabel.corruption import ConfusedAnnotators, hammer_spammers
-from truelabel.data import digits
+from truelabel.data import digits, discs, mask_folder, write_mask
+from truelabel.estimators.image_reading import ImageReading
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'
@@ -104,6 +107,63 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(trained: Path, tmp_path: Path) -> Path:
     """A copy of it to change."""
-    import shutil
-
     return shutil.copytree(trained, tmp_path / "run")
+
+
+def write_masks_run(folder: Path) -> None:
+    """A segmenter that learned from eight discs, drawn by two readers, and regions in doubt."""
+    study = folder.parent / "study"
+    data = discs(8, (20, 20), seed=0)
+    drawn = {"ann": data.labels, "bob": np.maximum(data.labels, np.roll(data.labels, 2, axis=-1))}
+    (study / "images").mkdir(parents=True)
+    for n, image in enumerate(data.inputs[:, 0]):
+        pixels = np.interp(image, (image.min(), image.max()), (0, 255)).astype(np.uint8)
+        Image.fromarray(pixels).save(study / "images" / f"p{n}.png")
+        for reader, masks in drawn.items():
+            write_mask(study / reader / f"p{n}.png", masks[n])
+    read = mask_folder(study)
+    segmenter = TrueLabelSegmenter(
+        "heteroscedastic", "unet:4", epochs=3, standardize=False, folder=folder, random_state=0
+    )
+    segmenter.fit(read.images, read.annotations)
+    segmenter.reading_ = ImageReading(values=tuple(int(value) for value in read.classes))
+    segmenter.save(folder)
+    write(folder / "annotators.csv", reader=["ann", "bob"], images=[8, 8], skill=segmenter.annotator_skill_)
+    k = len(read.classes)
+    write(
+        folder / "confusion.csv",
+        reader=np.repeat(["ann", "bob"], k * k),
+        true=np.tile(np.repeat(read.classes, k), 2),
+        observed=np.tile(read.classes, 2 * k),
+        probability=segmenter.confusion_.ravel(),
+    )
+    write(folder / "examples.csv", example=[f"p{n}" for n in range(8)])
+    places: dict[str, Any] = {"pixels": [30, 12], "top": [4, 6], "left": [3, 9], "bottom": [12, 11], "right": [9, 18]}
+    write(
+        folder / "label_quality.csv",
+        example=["p1", "p3"],
+        annotator=["bob", "ann"],
+        region=[1, 2],
+        label=[1, 1],
+        probability_right=[0.04, 0.3],
+        suggested=[0, 0],
+        suggested_probability=[0.96, 0.7],
+        **places,
+    )
+    write_json(folder / "source.json", {"data": str(study), "labels": None, "kind": "masks"})
+
+
+@pytest.fixture(scope="session")
+def masks_trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a segmenter, with its study beside it. Do not write to it."""
+    folder = tmp_path_factory.mktemp("masks") / "run"
+    folder.mkdir()
+    with torch.random.fork_rng(devices=[]):
+        write_masks_run(folder)
+    return folder
+
+
+@pytest.fixture
+def masks_run(masks_trained: Path, tmp_path: Path) -> Path:
+    """A copy of it to change; its study stays where it was."""
+    return shutil.copytree(masks_trained, tmp_path / "masks")

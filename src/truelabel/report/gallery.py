@@ -52,19 +52,24 @@ def build_gallery(run: RunFolder, top: int, most: int) -> Gallery:
             "example": suspect.example,
             "annotator": suspect.annotator,
             "label": suspect.label,
-            "probability": round(suspect.probability, 6),
+            "probability": _short(suspect.probability),
             "others": suspect.others,
         }
         if suspect.suggested is not None:
             item["suggested"] = suspect.suggested
         if suspect.suggested_probability is not None:
-            item["suggestedProbability"] = round(suspect.suggested_probability, 6)
+            item["suggestedProbability"] = _short(suspect.suggested_probability)
         if suspect.region is not None:
             item |= {"region": suspect.region, "place": suspect.place}
         if exhibit is not None:
             _attach(item, exhibit, gallery.pictures, place)
         gallery.items.append(item)
     return gallery
+
+
+def _short(share: float) -> float:
+    """Six digits that count, so that what is tiny is not zero."""
+    return float(f"{share:.6g}")
 
 
 def _attach(item: dict[str, Any], exhibit: Exhibit, pictures: list[dict[str, Any]], place: dict[str, int]) -> None:

@@ -17,6 +17,7 @@ from truelabel.training.files import read_json
 
 KINDS = ("images", "table", "arrays", "text", "masks")
 AGAIN = "truelabel train DATA LABELS --out RUN --folds 5"
+AGAIN_MASKS = "truelabel train DATA --out RUN --folds 5"
 
 
 class Person(NamedTuple):
@@ -27,13 +28,6 @@ class Person(NamedTuple):
     skill: float
     low: float | None
     high: float | None
-
-
-class Lack(NamedTuple):
-    """What a run does not tell, and how to get it."""
-
-    what: str
-    remedy: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +50,7 @@ class RunFolder:
         curves: rows of ``metrics.csv`` of every stage, by the name of the stage.
         notes: what the result depends on besides.
         fingerprint: tells this run from others, also from one with other labels in the same folder.
-        lacks: what is missing.
+        lacks: what is missing, a sentence each without its full stop.
     """
 
     path: Path
@@ -74,7 +68,12 @@ class RunFolder:
     curves: dict[str, list[dict[str, float]]]
     notes: dict[str, Any]
     fingerprint: str
-    lacks: list[Lack] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
+
+    @property
+    def again(self) -> str:
+        """The command that would give what is missing."""
+        return AGAIN_MASKS if self.is_masks else AGAIN
 
     @property
     def is_masks(self) -> bool:
@@ -104,12 +103,12 @@ def read_run(folder: str | Path) -> RunFolder:
                 f"{path} holds no model yet: let `truelabel train` finish, with the same command again"
             )
         raise RunFolderError(f"{path} is no run folder: name one that `truelabel train` wrote")
-    lacks: list[Lack] = []
+    lacks: list[str] = []
 
-    def optional(name: str, read: Callable[[Path], Any], what: str, remedy: str = AGAIN) -> Any:
+    def optional(name: str, read: Callable[[Path], Any], what: str) -> Any:
         if (path / name).is_file():
             return read(path / name)
-        lacks.append(Lack(f"{name} is missing: {what}", remedy))
+        lacks.append(f"{name} is missing: {what}")
         return None
 
     model = _mapping(path / "model.json")
@@ -120,9 +119,9 @@ def read_run(folder: str | Path) -> RunFolder:
     )
     quality = optional("quality.json", _mapping, "calibration and the share of wrong labels were not measured") or {}
     if labels is not None and labels.suggested is None:
-        lacks.append(Lack("label_quality.csv has no suggestions: choose classes yourself in the review", AGAIN))
+        lacks.append("label_quality.csv has no suggestions: choose classes yourself in the review")
     if quality and not quality.get("out_of_sample"):
-        lacks.append(Lack("the network has learned from the labels that it judges, so it is too sure of them", AGAIN))
+        lacks.append("The network has learned from the labels that it judges, so it is too sure of them")
     classes = _as_written(model.get("classes") or quality.get("classes") or [])
     people = optional("annotators.csv", _people, "the page cannot say whom to trust") or []
     confusion = optional(

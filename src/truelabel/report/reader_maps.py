@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,7 @@ def doubt_maps(study: Study, names: list[str]) -> list[DoubtMap]:
     return found
 
 
-def flat(image: NDArray[np.float64]) -> NDArray[np.float64]:
+def flat(image: NDArray[Any]) -> NDArray[Any]:
     """One picture, ``(H, W)`` or ``(3, H, W)``, of an image ``(C, *space)``: of a volume the middle slice."""
     image = image if len(image) == 3 and image.ndim == 3 else image[:1]
     while image.ndim > 3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ def region_pictures(study: Study, suspects: Sequence[Suspect], most: int) -> tup
 
 
 def draw_region(
-    image: NDArray[np.float64],
+    image: NDArray[Any],
     mask: NDArray[np.int64] | None,
     believed: NDArray[np.int64] | None,
     place: dict[str, int],

@@ -329,7 +329,7 @@
   });
 
   byId("digits").textContent = data.classes.slice(0, 9).map((name, i) => `${i + 1} ${name}`).join(", ");
-  byId("filters").addEventListener("input", filter);
+  for (const change of ["input", "change"]) byId("filters").addEventListener(change, filter);
   byId("filters").addEventListener("reset", () => setTimeout(filter));
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   byId("more").addEventListener("click", () => { const from = shown; shown += PAGE; draw(); go(from); });

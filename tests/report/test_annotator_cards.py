@@ -9,7 +9,7 @@ import numpy as np
 
 from truelabel.report import read_run
 from truelabel.report.annotator_cards import MOST_CARDS, annotator_cards, doubted_labels, telling_mistakes
-from truelabel.report.run_folder import Person
+from truelabel.report.run_tables import Person
 
 from .conftest import CLASSES
 

@@ -11,7 +11,7 @@ import pytest
 from truelabel.report import RunFolder, read_run
 from truelabel.report.class_noise import class_noise, unidentified
 from truelabel.report.label_rows import LabelRows
-from truelabel.report.run_folder import Person
+from truelabel.report.run_tables import Person
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from truelabel.report import read_run
 from truelabel.report.annotator_cards import Mistake
 from truelabel.report.clusters import annotator_clusters, cluster_confusion
-from truelabel.report.run_folder import Person
+from truelabel.report.run_tables import Person
 
 
 def test_groups_follow_the_mean_total_variation() -> None:

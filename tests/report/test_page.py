@@ -17,7 +17,7 @@ import pytest
 from truelabel.report import read_run, render_report, write_report
 from truelabel.report.label_rows import LabelRows
 from truelabel.report.page import json_for_html
-from truelabel.report.run_folder import Person
+from truelabel.report.run_tables import Person
 from truelabel.training import RunFolderError
 
 from .conftest import IMAGE, SCRIPT

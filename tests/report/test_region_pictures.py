@@ -22,7 +22,7 @@ def test_outlines_and_box_are_where_they_belong() -> None:
     drawn = draw_region(np.zeros((1, 10, 12)), mask, believed, PLACE)
     step = SIDE // 12
     assert drawn.shape == (10 * step, SIDE, 3)
-    assert drawn[4 * step, 2].tolist() == list(READER)
+    assert drawn[4 * step, 2].tolist() == drawn[4 * step - 1, 2].tolist() == list(READER)
     assert drawn[3 * step, 2].tolist() == [0, 0, 0]
     assert drawn[9 * step, 6 * step].tolist() == list(BELIEVED)
     for row, column in ((2, 5), (6, 5), (4, 3), (4, 9)):
@@ -44,6 +44,22 @@ def test_colours_volumes_and_unknown_masks() -> None:
 def test_a_box_beyond_the_picture_is_cut() -> None:
     drawn = draw_region(np.zeros((1, 10, 10)), None, None, {**PLACE, "bottom": 99, "right": 99})
     assert drawn[-1, -1].tolist() == list(BOX)
+
+
+def test_of_a_large_image_the_surroundings_are_shown() -> None:
+    image = np.zeros((1, 400, 90), np.uint8)
+    image[0, 300:310, 40:50] = 250
+    drawn = draw_region(image, None, None, {"top": 300, "left": 40, "bottom": 310, "right": 50})
+    assert drawn.shape == (SIDE, round(SIDE * 90 / 96), 3)
+    factor = SIDE / 96
+    rows, columns = np.nonzero((drawn == BOX).all(-1))
+    # 96 rows round row 305, from 257 on; all 90 columns.
+    assert (rows.min(), rows.max()) == (round(43 * factor) - 1, round(53 * factor))
+    assert (columns.min(), columns.max()) == (round(40 * factor) - 1, round(50 * factor))
+    assert (drawn[rows.min() + 5, columns.min() + 5] == 250).all()
+    whole = draw_region(image, None, None, {"top": 0, "left": 0, "bottom": 400, "right": 90})
+    assert whole.shape[0] == SIDE
+    assert whole.shape[1] < SIDE / 3
 
 
 def test_every_suspect_has_its_picture_and_what_is_gone_a_note(masks_trained: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from truelabel.report import RunFolder, read_run
 from truelabel.report.class_noise import ClassNoise
 from truelabel.report.data_facts import data_facts
-from truelabel.report.run_folder import Person
+from truelabel.report.run_tables import Person
 from truelabel.report.words import first_steps, held_out_agreement, summary
 
 

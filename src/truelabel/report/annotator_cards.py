@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truelabel.report.run_folder import Person, RunFolder
+from truelabel.report.run_folder import RunFolder
+from truelabel.report.run_tables import Person
 
 MOST_CLASSES = 20
 """Of a heat map; above that only the mistakes are listed."""

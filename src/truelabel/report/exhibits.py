@@ -12,12 +12,9 @@ import numpy as np
 from truelabel.data import load_array
 from truelabel.data.folder import existing_folder, inside
 from truelabel.frames import Table
-from truelabel.report.run_folder import RunFolder
+from truelabel.report.run_folder import PICTURES, RunFolder
 from truelabel.report.thumbnails import Thumbnail, array_thumbnail, file_thumbnail, looks_like_picture
 from truelabel.training.files import read_json
-
-PICTURES = "pictures.npy"
-"""Optional in a run folder: ``(N, H, W)`` or ``(N, H, W, 3)`` uint8, in the order of the examples."""
 
 MOST_TEXT = 2000
 MOST_FEATURES = 12

@@ -6,28 +6,22 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truelabel.report.label_rows import LabelRows, read_label_rows, read_text_columns
+from truelabel.report.run_tables import Person, read_confusion, read_curves, read_people
 from truelabel.training import RunFolderError
 from truelabel.training.files import read_json
 
 KINDS = ("images", "table", "arrays", "text", "masks")
+PICTURES = "pictures.npy"
+"""Optional in a run folder: ``(N, H, W)`` or ``(N, H, W, 3)`` uint8, in the order of the examples."""
+
 AGAIN = "truelabel train DATA LABELS --out RUN --folds 5"
 AGAIN_MASKS = "truelabel train DATA --out RUN --folds 5"
-
-
-class Person(NamedTuple):
-    """An annotator, or a reader of masks: name, labels given, skill, and the ends of its interval if there is one."""
-
-    name: str
-    labels: int
-    skill: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +107,9 @@ def read_run(folder: str | Path) -> RunFolder:
 
     model = _mapping(path / "model.json")
     masks = model.get("kind") == "TrueLabelSegmenter"
-    source = optional("source.json", _mapping, "the page does not know where the inputs lie") or {}
+    source: dict[str, Any] = {}
+    if (path / "source.json").is_file() or not (path / PICTURES).is_file():
+        source = optional("source.json", _mapping, "the page does not know where the inputs lie") or {}
     labels: LabelRows | None = optional(
         "label_quality.csv", read_label_rows, "the page cannot say which labels are wrong"
     )
@@ -123,9 +119,9 @@ def read_run(folder: str | Path) -> RunFolder:
     if quality and not quality.get("out_of_sample"):
         lacks.append("The network has learned from the labels that it judges, so it is too sure of them")
     classes = _as_written(model.get("classes") or quality.get("classes") or [])
-    people = optional("annotators.csv", _people, "the page cannot say whom to trust") or []
+    people = optional("annotators.csv", read_people, "the page cannot say whom to trust") or []
     confusion = optional(
-        "confusion.csv", lambda file: _confusion(file, [p.name for p in people], classes), "no confusion matrices"
+        "confusion.csv", lambda file: read_confusion(file, [p.name for p in people], classes), "no confusion matrices"
     )
     kind = source.get("kind") if source.get("kind") in KINDS else ("masks" if masks else None)
     parameters = model.get("parameters") or {}
@@ -142,7 +138,7 @@ def read_run(folder: str | Path) -> RunFolder:
         labels,
         quality,
         model.get("history") or {},
-        _curves(path),
+        read_curves(path),
         model.get("notes") or {},
         _fingerprint(path),
         lacks,
@@ -171,54 +167,6 @@ def _examples(path: Path, labels: LabelRows | None) -> list[str]:
     if (path / "examples.csv").is_file():
         return read_text_columns(path / "examples.csv").get("example", [])
     return [] if labels is None else list(dict.fromkeys(labels.example))
-
-
-def _people(file: Path) -> list[Person]:
-    columns = read_text_columns(file)
-    who = columns.get("annotator", columns.get("reader"))
-    given, skill = columns.get("labels", columns.get("images")), columns.get("skill")
-    if who is None or given is None or skill is None:
-        raise RunFolderError(f"{file} is damaged: it should have the columns annotator, labels and skill")
-    nothing = [""] * len(who)
-    ends = zip(columns.get("skill_low", nothing), columns.get("skill_high", nothing), strict=True)
-    try:
-        return [
-            Person(name, int(count), float(value), _number(low), _number(high))
-            for name, count, value, (low, high) in zip(who, given, skill, ends, strict=True)
-        ]
-    except ValueError as error:
-        raise RunFolderError(f"{file} is damaged: {error}") from error
-
-
-def _number(text: str) -> float | None:
-    return float(text) if text and np.isfinite(float(text)) else None
-
-
-def _confusion(file: Path, people: list[str], classes: list[str]) -> NDArray[np.float64]:
-    columns = read_text_columns(file)
-    row, place = {name: i for i, name in enumerate(people)}, {name: i for i, name in enumerate(classes)}
-    cells = np.full((len(people), len(classes), len(classes)), np.nan)
-    try:
-        who = columns.get("annotator", columns.get("reader", []))
-        for name, true, observed, value in zip(
-            who, columns["true"], columns["observed"], columns["probability"], strict=True
-        ):
-            cells[row[name], place[true], place[observed]] = float(value)
-    except (KeyError, ValueError) as error:
-        raise RunFolderError(f"{file} is damaged: {error!r}") from error
-    return cells
-
-
-def _curves(path: Path) -> dict[str, list[dict[str, float]]]:
-    curves = {}
-    for file in sorted(path.glob("*/metrics.csv")):
-        columns = read_text_columns(file)
-        try:
-            numbers = [[float(text) if text else np.nan for text in column] for column in columns.values()]
-            curves[file.parent.name] = [dict(zip(columns, row, strict=True)) for row in zip(*numbers, strict=True)]
-        except ValueError as error:
-            raise RunFolderError(f"{file} is damaged: {error}") from error
-    return curves
 
 
 def _fingerprint(path: Path) -> str:

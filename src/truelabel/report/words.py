@@ -6,7 +6,8 @@ from typing import Any
 
 from truelabel.report.class_noise import ClassNoise
 from truelabel.report.data_facts import DataFacts
-from truelabel.report.run_folder import Person, RunFolder
+from truelabel.report.run_folder import RunFolder
+from truelabel.report.run_tables import Person
 
 FEW = 5
 """Labels below which nobody is called the best or the worst."""

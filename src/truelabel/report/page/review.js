@@ -124,7 +124,7 @@
     }
     box.append(make("h3", "", item.example));
     if (item.place && item.place.pixels !== undefined)
-      box.append(make("p", "others", `region ${item.region}: ${item.place.pixels.toLocaleString("en")} pixels` + (item.place.slice !== undefined ? `, slice ${item.place.slice}` : "")));
+      box.append(make("p", "others", `region ${item.region}: ${item.place.pixels.toLocaleString("en")} pixel${item.place.pixels === 1 ? "" : "s"}` + (item.place.slice !== undefined ? `, slice ${item.place.slice}` : "")));
     const line = (who, what, className, share) => {
       const row = make("p", "verdict"), words = make("span");
       words.append(make("span", "others", who + " "), make("span", className, what));
@@ -182,6 +182,7 @@
     low: (a, b) => a.probability - b.probability,
     high: (a, b) => b.probability - a.probability,
     sure: (a, b) => (b.suggestedProbability ?? -1) - (a.suggestedProbability ?? -1),
+    size: (a, b) => (b.place?.pixels ?? 0) - (a.place?.pixels ?? 0),
     example: (a, b) => a.example.localeCompare(b.example, undefined, { numeric: true }),
     annotator: (a, b) => a.annotator.localeCompare(b.annotator, undefined, { numeric: true }),
   };

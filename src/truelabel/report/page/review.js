@@ -34,6 +34,7 @@
   const gallery = byId("gallery");
   if (!gallery) return;
   gallery.classList.toggle("masks", data.masks);
+  gallery.classList.toggle("texts", data.suspects.some((item) => item.text !== undefined));
 
   // --- What was decided ----------------------------------------------------------------------------------------
   const items = data.suspects;

@@ -28,4 +28,4 @@ def test_what_is_no_run_is_one_line(cli: Cli, shelf: Path, tmp_path: Path) -> No
         assert (code, printed) == (1, "")
         assert errors == f"error: {folder} is no run folder: name one that `truelabel train` wrote\n"
     code, _, errors = cli("report", tmp_path, "--out", tmp_path / "a.pdf")
-    assert (code, errors) == (1, f"error: --out {tmp_path / 'a.pdf'} must end in .html\n")
+    assert (code, errors) == (1, f"error: out must end in .html, got {tmp_path / 'a.pdf'}\n")

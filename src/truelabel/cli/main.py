@@ -51,7 +51,7 @@ WORDS = {
 
 OPTIONS = (
     "example|annotator|label|classes|drop|size|network|device|key|"
-    "layout|images|readers|pattern|void|normalise|crop|patch|overlap|out"
+    "layout|images|readers|pattern|void|normalise|crop|patch|overlap"
 )
 
 

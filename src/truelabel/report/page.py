@@ -63,9 +63,9 @@ def write_report(run: str | Path, out: str | Path | None = None, *, top: int = 5
     """
     path = Path(run) / "report.html" if out is None else Path(out)
     if path.is_dir():
-        raise ValueError(f"out= {path} is a folder: name a file in it")
+        raise ValueError(f"out must be a file, but {path} is a folder: name a file in it")
     if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"out= {path} must end in .html")
+        raise ValueError(f"out must end in .html, got {path}")
     found = read_run(run)
     check_whole("top", top, 0)
     check_whole("thumbnails", thumbnails, 0)

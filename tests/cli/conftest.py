@@ -100,6 +100,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def _trained_run(shelf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of the points with all that `truelabel ask` reads: who said what, and p(y|x) of every example."""
+    from truelabel.cli.run_quality import Source
     from truelabel.cli.runs import train_run
     from truelabel.cli.sources import LabelColumns, Reading, read_pair
     from truelabel.estimators import TrueLabelClassifier
@@ -107,10 +108,7 @@ def _trained_run(shelf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("asked") / "run"
     inputs, annotations = read_pair(shelf / "x.csv", shelf / "labels.csv", Reading(), LabelColumns())
     classifier = TrueLabelClassifier(epochs=3, random_state=0, folder=run)
-    train_run(classifier, inputs, annotations, run)
-    probs = classifier.predict_proba(inputs.values).astype(np.float32)
-    np.savez(run / "posterior.npz", probs=probs)
-    write({"example": annotations.examples.tolist()}, run / "examples.csv")
+    train_run(classifier, inputs, annotations, run, Source.of(shelf / "x.csv", shelf / "labels.csv"))
     return run
 
 

@@ -57,6 +57,10 @@ def test_a_network_is_far_better_than_the_labels_it_learned_from(results: tuple[
     assert estimated.argmin() == truly.argmin()
     assert roc_auc_score(truly > 0.5, estimated) == 1
 
+    page = out / "seed-0" / METHODS[-1] / "report.html"
+    assert printed.rstrip().endswith(str(page))
+    assert page.read_text(encoding="utf-8").count('"picture":') > 100
+
     for name in ("cross-entropy", "majority-vote", "true-labels"):
         again = TrueLabelClassifier.load(out / "seed-0" / name)
         assert again.classes_.tolist() == list(range(10))

@@ -13,7 +13,7 @@ import truelabel
 from truelabel.cli.main import app, main
 
 Cli = Callable[..., tuple[int, str, str]]
-VERBS = ["ask", "data", "demo", "export", "fuse", "import", "methods", "predict", "reproduce", "train"]
+VERBS = ["ask", "data", "demo", "export", "fuse", "import", "methods", "predict", "report", "reproduce", "train"]
 
 
 def process(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -29,6 +29,7 @@ def demo(
 
     from truelabel.cli.tables import show
     from truelabel.data import digits
+    from truelabel.report import write_report
     from truelabel.training import TrainingConfig
     from truelabel.training.files import write_json
 
@@ -66,6 +67,8 @@ def demo(
     )
     write_json(out / "results.json", {"epochs": epochs, "repeats": repeats})
     typer.echo(f"\nLabels, runs and results are in {out}. Try: truelabel fuse {out / 'seed-0' / 'labels.csv'}")
+    page = write_report(out / "seed-0" / SHOWN[-1]).path
+    typer.echo(f"A page about the run of {SHOWN[-1]}, with the labels to look at: {page}")
 
 
 def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, Any]:
@@ -74,6 +77,7 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
     import torch
 
     from truelabel import Annotations, TrueLabelClassifier
+    from truelabel.cli.demo_run import write_demo_run
     from truelabel.corruption import ConfusedAnnotators, hammer_spammers, pairwise_flippers
     from truelabel.fusion import dawid_skene, majority_vote
 
@@ -95,7 +99,9 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
         classifier.fit(_flat(train), labels)
         classifier.save(run)
         methods[title] = {"test_accuracy": float((classifier.predict(_flat(test)) == test.labels).mean())}
-        skills = classifier.annotator_skill_ if title == SHOWN[-1] else skills
+        if title == SHOWN[-1]:
+            skills = classifier.annotator_skill_
+            write_demo_run(classifier, _flat(train), train.scaled().reshape(-1, 8, 8), annotations, run)
     truly = np.bincount(annotations.annotator, weights=right) / annotations.workload
     return {
         "seed": seed,

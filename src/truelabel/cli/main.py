@@ -10,7 +10,19 @@ import warnings
 import typer
 
 from truelabel import __version__
-from truelabel.cli import ask, data, demo, export_labels, fuse, import_labels, methods, predict, reproduce, train
+from truelabel.cli import (
+    ask,
+    data,
+    demo,
+    export_labels,
+    fuse,
+    import_labels,
+    methods,
+    predict,
+    report,
+    reproduce,
+    train,
+)
 
 app = typer.Typer(
     name="truelabel",
@@ -28,6 +40,7 @@ app.command("predict")(predict.predict)
 app.command("import")(import_labels.import_)
 app.command("export")(export_labels.export)
 app.command("ask")(ask.ask)
+app.command("report")(report.report)
 app.command("methods")(methods.methods)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(data.app, name="data")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from truelabel import Annotations, TrueLabelClassifier
     from truelabel.cli.run_quality import Source
     from truelabel.cli.sources import Inputs
@@ -54,14 +56,31 @@ def train_run(
         source: where they came from.
         folds: judge labels by so many networks that have not seen them; 0 for the one that has.
     """
-    from truelabel.cli.fusion_folder import MOST_CELLS, confusion_table
-    from truelabel.cli.run_quality import write_quality
-    from truelabel.cli.tables import write_columns
-
     classifier.fit(inputs.values, annotations)
     classifier.save(out)
     inputs.reading.save(out)
     source.save(out)
+    write_run_tables(classifier, inputs.values, annotations, out, folds)
+    if folds:
+        classifier.save(out)  # with what cross-validation said
+
+
+def write_run_tables(
+    classifier: TrueLabelClassifier, inputs: NDArray[Any], annotations: Annotations, out: Path, folds: int
+) -> None:
+    """What a classifier says of annotators and labels, which reports and questions are made from.
+
+    Args:
+        classifier: fitted to the rest.
+        inputs: ``(N, ...)``.
+        annotations: of the same examples.
+        out: the run folder.
+        folds: see :func:`train_run`.
+    """
+    from truelabel.cli.fusion_folder import MOST_CELLS, confusion_table
+    from truelabel.cli.run_quality import write_quality
+    from truelabel.cli.tables import write_columns
+
     write_columns(
         {
             "annotator": annotations.annotators,
@@ -73,11 +92,9 @@ def train_run(
         out / "annotators.csv",
     )
     if classifier.confusion_.size <= MOST_CELLS:
-        ends = classifier.confusion_interval(inputs.values, annotations)
+        ends = classifier.confusion_interval(inputs, annotations)
         write_columns(confusion_table(annotations, classifier.confusion_, ends), out / "confusion.csv")
-    write_quality(classifier, inputs.values, annotations, out, folds)
-    if folds:
-        classifier.save(out)  # with what cross-validation said
+    write_quality(classifier, inputs, annotations, out, folds)
 
 
 def show_run(estimator: Trained, about: object, out: Path, tables: Iterable[str] = TABLES) -> None:

@@ -324,10 +324,9 @@ def plot(lines: list[dict[str, Any]], path: Path) -> None:
                     axes[row][column].set_visible(False)
                     continue
                 cost = np.mean([line["cost"] for line in chosen], 0)
-                (drawn,) = axes[row][column].plot(cost, values.mean(0), label=policy, lw=2 if policy == "ask" else 1.3)
-                axes[row][column].fill_between(
-                    cost, values.min(0), values.max(0), color=drawn.get_color(), alpha=0.15, lw=0
-                )
+                axis, colour = axes[row][column], f"C{MAIN.index(policy)}"
+                axis.plot(cost, values.mean(0), color=colour, label=policy, lw=2 if policy == "ask" else 1.3)
+                axis.fill_between(cost, values.min(0), values.max(0), color=colour, alpha=0.15, lw=0)
         axes[0][column].set_title(f"{data}, {scene}")
         axes[1][column].set_xlabel("spent on labels")
         for row in (0, 1):

@@ -69,6 +69,13 @@ def test_without_out_nothing_is_written(shelf: Path, cli: Cli, tmp_path: Path, m
     assert printed.endswith("Nothing was written; name a file with --out to keep the questions.\n")
 
 
+def test_one_who_gets_most_is_pointed_out_unless_there_is_a_limit(asked_run: Path, cli: Cli) -> None:
+    hint = "Most go to cid: if you are not sure how good they are, spread the questions with --capacity"
+    assert hint in cli("ask", asked_run, "--budget", 12)[1]
+    assert hint not in cli("ask", asked_run, "--budget", 12, "--capacity", 12)[1]
+    assert hint not in cli("ask", asked_run, "--budget", 5)[1]
+
+
 @pytest.mark.parametrize("absent", ["posterior.npz", "examples.csv", "label_quality.csv"])
 def test_an_old_run_says_how_to_get_what_it_lacks(absent: str, asked_run: Path, cli: Cli) -> None:
     (asked_run / absent).unlink()

@@ -83,7 +83,7 @@ def ask(
         repeat=repeat,
     )
     _show(questions, known)
-    _tell(questions, known, budget)
+    _tell(questions, known, budget, capacity)
     if out is None:
         typer.echo("Nothing was written; name a file with --out to keep the questions.")
         return
@@ -119,7 +119,7 @@ def _show(questions: Questions, known: Known) -> None:
         typer.echo(f"These are the first {SHOWN} of {len(questions)} questions.")
 
 
-def _tell(questions: Questions, known: Known, budget: float) -> None:
+def _tell(questions: Questions, known: Known, budget: float, capacity: int | None) -> None:
     """How many labels by whom, what they are expected to tell, and why they are no more."""
     import numpy as np
 
@@ -140,6 +140,11 @@ def _tell(questions: Questions, known: Known, budget: float) -> None:
             f"They are expected to tell {questions.gain.sum():.1f} bits about the true classes, of {doubt:.1f} bits "
             f"of doubt about {len(q)} examples"
         )
+        if capacity is None and len(questions) > SHOWN and len(annotators) > 2 and labels.max() > len(questions) / 2:
+            typer.echo(
+                f"Most go to {annotators[busiest[0]]}: if you are not sure how good they are, spread the questions "
+                "with --capacity"
+            )
     if spent < budget:
         typer.echo(
             f"{budget - spent:g} of the budget is left: nobody else fits it, has time, or would tell anything new"

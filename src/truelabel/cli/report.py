@@ -15,6 +15,11 @@ def report(
     thumbnails: Annotated[int, typer.Option(help="How many of these get a picture, at most; 0 for none.")] = 500,
 ) -> None:
     """Write one self-contained page about a run: whom to trust, which labels to look at, and a review of them."""
+    write_page(run, out, top, thumbnails)
+
+
+def write_page(run: Path, out: Path | None = None, top: int = 500, thumbnails: int = 500) -> None:
+    """Write the page and say where it is; see :func:`report`."""
     from truelabel.report import write_report
 
     written = write_report(run, out, top=top, thumbnails=thumbnails)

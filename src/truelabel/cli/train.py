@@ -9,6 +9,7 @@ import typer
 
 from truelabel.cli.label_columns import ANNOTATORS_HELP, WIDE_HELP
 from truelabel.cli.mask_reading import CLASSES_HELP, LAYOUT_HELP, PATTERN_HELP, READERS_HELP, VOID_HELP
+from truelabel.cli.report import write_page
 from truelabel.cli.runs import parse_options, refuse, show_run, train_run
 from truelabel.cli.sources import EMBED_HELP, FILL_HELP, TEXT_HELP
 
@@ -109,6 +110,7 @@ def train(
     ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also log for TensorBoard.")] = False,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    report: Annotated[bool, typer.Option("--report", help="End with the page of `truelabel report`.")] = False,
     layout: Annotated[str | None, typer.Option(help=LAYOUT_HELP, rich_help_panel=MASKS)] = None,
     images: Annotated[
         str | None,
@@ -204,6 +206,8 @@ def train(
         recipe = get_method(method or "pixelwise-confusion").with_options(**options)
         settings |= {} if overlap is None else {"overlap": overlap}
         train_masks(data, wanted, recipe, "unet" if network == "auto" else network, settings, out, folds or 0)
+        if report:
+            write_page(out)
         return
     refuse(for_masks, "for masks, which lie in DATA: leave LABELS out, or the option")
     recipe = get_method(method or "cross-entropy").with_options(**options)
@@ -220,6 +224,8 @@ def train(
         classifier, inputs, annotations, out, Source.of(data, labels, text, decisions), 5 if folds is None else folds
     )
     show_run(classifier, annotations, out)
+    if report:
+        write_page(out)
 
 
 def _grid(texts: list[str]) -> Any:

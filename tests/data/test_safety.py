@@ -124,6 +124,7 @@ def nifti_of(*shape: int) -> bytes:
         ("huge.nii", nifti_of(32_000, 32_000, 32_000)),
         ("huge.nii.gz", gzip.compress(nifti_of(32_000, 32_000, 32_000))),
     ],
+    ids=["png", "tiff", "nifti", "nifti.gz"],
 )
 def test_headers_that_promise_too_much_are_one_line(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name

@@ -26,6 +26,11 @@ class Questions:
         annotator: ``(B,)`` positions among the R annotators.
         gain: ``(B,)``, bits that the label is expected to tell about the true class, given those in front of it.
         cost: ``(B,)``, of each label.
+
+    Example:
+        >>> questions = ask([[0.5, 0.5], [0.9, 0.1]], [[[1.0, 0.0], [0.0, 1.0]]], budget=2)
+        >>> questions.example.tolist(), questions.cumulative_gain.round(2).tolist()
+        ([0, 1], [1.0, 1.47])
     """
 
     example: NDArray[np.int64]

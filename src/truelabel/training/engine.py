@@ -55,4 +55,19 @@ class Engine:
             fabric.launch()
             work(fabric)
         else:
-            fabric.launch(work)
+            fabric.launch(_Departing(work))
+
+
+class _Departing:
+    """Work after which processes part in order: threads that outlive Python would abort one of them now and then."""
+
+    def __init__(self, work: Callable[[Fabric], None]) -> None:
+        self.work = work
+
+    def __call__(self, fabric: Fabric) -> None:
+        from torch import distributed
+
+        self.work(fabric)
+        fabric.barrier()
+        if distributed.is_initialized():
+            distributed.destroy_process_group()

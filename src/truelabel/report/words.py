@@ -26,7 +26,8 @@ def summary(run: RunFolder, facts: DataFacts, suspects: int | None) -> list[str]
         lines.append(_suspected(run, facts, suspects))
     trusted = [person for person in run.people if person.labels >= FEW]
     if len(trusted) > 1:
-        best, worst = max(trusted, key=lambda p: p.skill), min(trusted, key=lambda p: p.skill)
+        # By the near end of the interval: who gave five labels may be anything.
+        best, worst = max(trusted, key=_surely_at_least), min(trusted, key=_surely_at_most)
         lines.append(f"Most reliable is {_described(best)}, least reliable {_described(worst)}.")
     elif len(trusted) == 1:
         lines.append(f"All labels come from one source, right {trusted[0].skill:.0%} of the time by the estimate.")
@@ -39,12 +40,20 @@ def summary(run: RunFolder, facts: DataFacts, suspects: int | None) -> list[str]
     return lines
 
 
+def _surely_at_least(person: Person) -> float:
+    return person.skill if person.low is None else person.low
+
+
+def _surely_at_most(person: Person) -> float:
+    return person.skill if person.high is None else person.high
+
+
 def first_steps(run: RunFolder, noise: list[ClassNoise], unclear: list[str], suspects: int | None) -> list[str]:
     """What to look at first, most rewarding first."""
     steps = []
     if suspects:
         steps.append(f"Review the suspects below, from the top: {number(suspects, 'labels')} are in doubt.")
-    trusted = sorted((p for p in run.people if p.labels >= FEW), key=lambda p: p.skill)
+    trusted = sorted((p for p in run.people if p.labels >= FEW), key=_surely_at_most)
     weak = [person for person in trusted if person.skill < LOW_SKILL]
     if len(run.people) > 1 and weak:
         share = sum(person.labels for person in weak) / max(1, sum(person.labels for person in run.people))

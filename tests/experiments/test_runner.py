@@ -79,10 +79,10 @@ def test_the_clock_stops_inside_a_run_which_then_goes_on_and_ends_alike(
     reproduce([long], whole, replace(site, work=tmp_path / "other"))
     calls = 0
     while not records.finished():
-        report = reproduce([long], records, site, minutes=0.02 / 60)
+        report = reproduce([long], records, site, minutes=0.05 / 60)
         calls += 1
-        assert calls < 200
-        assert report.done + report.stopped == 1
+        assert calls < 400
+        assert report.done + report.stopped <= 1  # none, if the clock is over before the run is begun
     assert calls > 1
     (ours,), (theirs,) = records.finished().values(), whole.finished().values()
     assert (ours["scores"], ours["valid"]) == (theirs["scores"], theirs["valid"])

@@ -101,3 +101,15 @@ def test_a_wide_table_has_no_columns_of_a_long_one() -> None:
         Annotations.from_table(table, label="ann", wide=True)
     with pytest.raises(TableError, match="like the label: pass label= one of id, ann, bob; or wide=True, if each"):
         Annotations.from_table(table)
+
+
+def test_rows_are_not_joined_by_position_where_another_column_may_name_them() -> None:
+    table = {"patient": [f"p{n}" for n in range(12)], "ann": [0, 1] * 6}
+    with pytest.raises(
+        ValueError, match="nothing says which row of the table is about which: pass example= one of patient"
+    ):
+        Annotations.from_table(table, wide=True, annotators=["ann"], examples=[f"p{n}" for n in range(12)][::-1])
+    with pytest.raises(ValueError, match="column 'patient' of the table has another value in every row"):
+        Annotations.from_table(table, wide=True)
+    named = Annotations.from_table(table, wide=True, example="patient", examples=[f"p{n}" for n in range(12)][::-1])
+    assert named.matrix()[:, 0].tolist() == [1, 0] * 6

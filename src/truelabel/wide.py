@@ -13,6 +13,9 @@ from truelabel.coding import Codes, LabelError, Name, encode_column, name_array
 from truelabel.frames import Column, Table, TableError, listing, looks_like
 from truelabel.types import MISSING
 
+FEW = 10
+"""Rows below which values may all differ by chance."""
+
 
 @dataclass(frozen=True, eq=False)
 class WideLabels:
@@ -48,6 +51,8 @@ def wide_columns(table: Table, example: str | None, annotators: Sequence[str] | 
             raise TableError(f"{table.name} has no column {name!r}: it has {listing(table.columns)}")
     if annotators is None:
         annotators = [name for name in table.columns if name != named]
+        if named is None:
+            _refuse_names(table, annotators)
     if not annotators:
         raise TableError(f"{table.name} has no column of an annotator: it has {listing(table.columns)}")
     if named in annotators:
@@ -86,7 +91,8 @@ def read_wide(
     codes, found = encode_column(
         values, "label", classes, source=table.name, rows=np.repeat(np.arange(rows), len(chosen))
     )
-    position, names = _examples(table, named, rows, examples)
+    others = [name for name in table.columns if name not in chosen]
+    position, names = _examples(table, named, rows, examples, others)
     given = np.flatnonzero(codes >= 0)
     return WideLabels(
         position[given // len(chosen)], given % len(chosen), codes[given], names, name_array(chosen), found
@@ -94,11 +100,16 @@ def read_wide(
 
 
 def _examples(
-    table: Table, named: str | None, rows: int, examples: Sequence[Name] | None
+    table: Table, named: str | None, rows: int, examples: Sequence[Name] | None, others: Sequence[str]
 ) -> tuple[Codes, NDArray[Any]]:
     if named is None:
         if examples is not None and len(examples) != rows:
             raise LabelError(f"{table.name} has {rows} rows, but there are {len(examples)} examples: pass example=")
+        if examples is not None and others and list(examples) != list(range(rows)):
+            raise LabelError(
+                f"the examples have names, but nothing says which row of {table.name} is about which: pass example= "
+                f"one of {listing(others)}"
+            )
         return np.arange(rows), np.arange(rows) if examples is None else name_array(examples)
     codes, names = encode_column(table.names(named), "example", examples, source=table.name)
     if codes.min() < 0:
@@ -110,6 +121,19 @@ def _examples(
             f"example {names[again[0]]!r} is in two rows of {table.name}: a wide table has one row for each"
         )
     return codes, names
+
+
+def _refuse_names(table: Table, annotators: Sequence[str]) -> None:
+    """Raise an error for a column in which every row has a value of its own: it names examples."""
+    import pyarrow.compute as pc
+
+    for name in annotators:
+        column = table.names(name)
+        if len(column) >= FEW and not column.null_count and len(pc.unique(column)) == len(column):
+            raise TableError(
+                f"column {name!r} of {table.name} has another value in every row, as names of examples do: "
+                f"pass example= {name}, or annotators= the columns of labels"
+            )
 
 
 def _of_one_type(table: Table, names: Sequence[str]) -> list[Column]:

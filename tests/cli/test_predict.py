@@ -82,7 +82,10 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(
 def test_what_is_no_run_or_no_table_is_refused(cli: Cli, run: Path, shelf: Path, tmp_path: Path) -> None:
     code, _, errors = cli("predict", shelf, shelf / "x.npy", "--out", tmp_path / "answers.csv")
     assert code == 1
-    assert errors == f"error: {shelf} holds no trained model: there is no model.json in it\n"
+    assert (
+        errors
+        == f"error: {shelf} holds no trained model: there is no model.json in it; name one that was trained into\n"
+    )
     code, _, errors = cli("predict", tmp_path / "none", shelf / "x.npy", "--out", tmp_path / "answers.csv")
     assert (code, errors) == (1, f"error: there is no file or folder {tmp_path / 'none'}: check the path\n")
     folder = tmp_path / "folder.csv"

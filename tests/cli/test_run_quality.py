@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from truelabel import Annotations, TrueLabelClassifier, TrueLabelSegmenter
-from truelabel.cli.run_quality import Source, region_columns, show_suspects, write_quality
+from truelabel.cli.run_quality import Source, decided, region_columns, show_suspects, write_quality
 from truelabel.data import mask_folder
 from truelabel.frames import Table
 from truelabel.quality import Regions, calibration
@@ -198,3 +198,14 @@ def test_volumes_have_a_slice() -> None:
         "right": [4],
         "slice": [1],
     }
+
+
+def test_what_a_reviewer_said_is_the_truth() -> None:
+    said = Annotations.from_table(
+        {"example": [0, 0, 1, 1], "annotator": ["ann", "reviewer", "ann", "bob"], "label": ["x", "y", "x", "y"]}
+    )
+    belief = np.full((2, 2), 0.5)
+    np.testing.assert_array_equal(decided(belief, said, "reviewer"), [[0, 1], [0.5, 0.5]])
+    np.testing.assert_array_equal(decided(belief, said, None), belief)
+    assert Source("x.csv", "y.csv", "table", decisions="d.csv").reviewer == "reviewer"
+    assert Source("x.csv", "y.csv", "table").reviewer is None

@@ -392,3 +392,15 @@ def test_an_array_of_several_is_named_by_its_key(cli: Cli, tmp_path: Path) -> No
     answers = tmp_path / "answers.csv"
     assert cli("predict", tmp_path / "run", tmp_path / "both.npz", "--key", "test", "--out", answers)[0] == 0
     assert len(answers.read_text().splitlines()) == 21
+
+
+def test_a_run_does_not_go_between_other_files(cli: Cli, shelf: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    for out, why in (
+        (tmp_path, "holds other files: name a new folder, or an empty one"),
+        (tmp_path / "mine.txt", "is a file"),
+    ):
+        code, printed, errors = cli("train", shelf / "x.csv", shelf / "labels.csv", "--out", out)
+        assert (code, printed) == (1, "")
+        assert errors.startswith(f"error: --out {out} {why}")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,6 +51,12 @@ def ask(
         str | None, typer.Option(help="Column of labels; guessed by default.", rich_help_panel=TABLE)
     ] = None,
     classes: Annotated[str | None, typer.Option(help=CLASSES_HELP, rich_help_panel=TABLE)] = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="One row an example, one column an annotator.", rich_help_panel=TABLE)
+    ] = False,
+    annotators: Annotated[
+        str | None, typer.Option(help="Wide table: the columns of labels, with commas.", rich_help_panel=TABLE)
+    ] = None,
 ) -> None:
     """Rank pairs of example and annotator by what a label would tell about the true class, for its cost.
 
@@ -65,12 +71,14 @@ def ask(
     if out is not None:
         check_output(out)
     if source.is_dir():
-        table = {"--example": example, "--annotator": annotator, "--label": label, "--classes": classes}
+        table: dict[str, Any] = {"--example": example, "--annotator": annotator, "--label": label, "--classes": classes}
+        table |= {"--wide": wide or None, "--annotators": annotators}
         refuse(table, f"for labels in a table, but {source} is a run: leave it out")
         known = ask_sources.known_from_run(source, pool)
     else:
         refuse({"--pool": pool}, f"for a run, whose network knows further examples, but {source} is a table")
-        known = ask_sources.known_from_labels(source, LabelColumns.parse(example, annotator, label, classes))
+        columns = LabelColumns.parse(example, annotator, label, classes, wide, annotators)
+        known = ask_sources.known_from_labels(source, columns)
     said = known.annotations
     questions = choose(
         known.posterior,
@@ -78,7 +86,7 @@ def ask(
         budget,
         annotations=said,
         costs=ask_sources.read_costs(costs, said.annotators),
-        capacity=capacity,
+        capacity=known.capacity(capacity),
         per_example=per_example,
         repeat=repeat,
     )

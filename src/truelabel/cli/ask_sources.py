@@ -26,12 +26,24 @@ class Known:
         confusion: ``(R, K, K)``, ``[annotator, true, observed]``.
         annotations: the labels given.
         origin: in words, where it comes from.
+        reviewer: an annotator whose word is the truth, and who is not asked again; None if nothing was reviewed.
     """
 
     posterior: NDArray[np.float64]
     confusion: NDArray[np.float64]
     annotations: Annotations
     origin: str
+    reviewer: str | None = None
+
+    def capacity(self, most: int | None) -> NDArray[np.int64] | int | None:
+        """Labels that each annotator may be asked for, ``most`` or any number, and none of the reviewer."""
+        import numpy as np
+
+        if self.reviewer is None:
+            return most
+        limits = np.full(len(self.annotations.annotators), len(self.annotations.examples) if most is None else most)
+        limits[self.annotations.annotators == self.reviewer] = 0
+        return limits
 
 
 def known_from_labels(labels: Path, columns: LabelColumns) -> Known:
@@ -63,6 +75,7 @@ def known_from_run(run: Path, pool: Path | None = None) -> Known:
     import numpy as np
 
     from truelabel import Annotations
+    from truelabel.cli.run_quality import decided
     from truelabel.coding import class_names
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.estimators.storage import stored_kind
@@ -90,8 +103,18 @@ def known_from_run(run: Path, pool: Path | None = None) -> Known:
         fresh, inputs = _new_examples(run, pool, annotations)
         probs = np.concatenate([probs, classifier.predict_proba(inputs)])
         annotations = replace(annotations, examples=fresh)
-    posterior = posterior_given(annotations, probs, classifier.confusion_)
-    return Known(posterior, classifier.confusion_, annotations, f"{classifier.method_.name} on {annotations}")
+    reviewer = _reviewer(run)
+    posterior = decided(posterior_given(annotations, probs, classifier.confusion_), annotations, reviewer)
+    origin = f"{classifier.method_.name} on {annotations}"
+    return Known(posterior, classifier.confusion_, annotations, origin, reviewer)
+
+
+def _reviewer(run: Path) -> str | None:
+    from truelabel.cli.run_quality import REVIEWER
+    from truelabel.training.files import read_json
+
+    path = run / "source.json"
+    return REVIEWER if path.is_file() and read_json(path).get("decisions") else None
 
 
 def read_costs(path: Path | None, annotators: NDArray[Any]) -> NDArray[np.float64] | None:

@@ -58,7 +58,7 @@ def demo(
     rows.append([f"network, {TRUTH}", "", _spread([r["methods"][TRUTH]["test_accuracy"] for r in repeats])])
     show(["", "labels right", "test accuracy"], rows, title=f"Mean ± standard deviation of {seeds} repeats", right=1)
     skills = np.array([r["skills"] for r in repeats])
-    kinds = [*(f"flipper {p:.0%}" for p in FLIPPERS), *(f"hammer-spammer {p:.0%}" for p in HAMMERS)]
+    kinds = _kinds()
     typer.echo()
     show(
         ["annotator", "truly right", "estimated without the truth"],
@@ -74,11 +74,14 @@ def demo(
 
 def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, Any]:
     """One split, one draw of annotators, every method on the same labels."""
+    from dataclasses import replace
+
     import numpy as np
     import torch
 
     from truelabel import Annotations, TrueLabelClassifier
     from truelabel.cli.runs import write_run_tables
+    from truelabel.coding import name_array
     from truelabel.corruption import ConfusedAnnotators, hammer_spammers, pairwise_flippers
     from truelabel.fusion import dawid_skene, majority_vote
 
@@ -87,7 +90,7 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
     train, test = data.take(order[:TRAINING]), data.take(order[TRAINING:])
     confusion = torch.cat([pairwise_flippers(10, FLIPPERS, generator), hammer_spammers(10, HAMMERS)])
     annotators = ConfusedAnnotators(confusion, labels_per_example=(1, 3))
-    annotations = annotators(torch.from_numpy(train.labels), None, generator)
+    annotations = replace(annotators(torch.from_numpy(train.labels), None, generator), annotators=name_array(_kinds()))
     folder.mkdir(parents=True, exist_ok=True)
     annotations.to_table(folder / "labels.csv")
     right = annotations.label == train.labels[annotations.example]
@@ -114,6 +117,10 @@ def _repeat(data: Dataset, seed: int, epochs: int, folder: Path) -> dict[str, An
         "methods": methods,
         "skills": np.stack([truly, skills], -1).tolist(),
     }
+
+
+def _kinds() -> list[str]:
+    return [*(f"flipper {p:.0%}" for p in FLIPPERS), *(f"hammer-spammer {p:.0%}" for p in HAMMERS)]
 
 
 def _flat(data: Dataset) -> Any:

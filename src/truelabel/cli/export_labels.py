@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truelabel.cli.label_columns import LabelColumns
 from truelabel.cli.sources import require_existing
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ def export(
     classes: Annotated[
         str | None, typer.Option(help="Masks: what their numbers are called, like 0=background,1=cell.")
     ] = None,
+    example: Annotated[str | None, typer.Option(help="Table: column of examples; guessed by default.")] = None,
+    annotator: Annotated[str | None, typer.Option(help="Table: column of annotators.")] = None,
+    label: Annotated[str | None, typer.Option(help="Table: column of labels.")] = None,
+    wide: Annotated[bool, typer.Option("--wide", help="Table: a row an example, a column a person.")] = False,
+    annotators: Annotated[str | None, typer.Option(help="Wide table: the columns of labels, with commas.")] = None,
     limit: Annotated[int | None, typer.Option(help="A run: at most so many suspects.", min=1)] = None,
     question: Annotated[
         str, typer.Option(help="Label Studio: name of the tag that asks, as in its labelling interface.")
@@ -58,7 +64,8 @@ def export(
     elif source.is_dir() and not is_run:
         wrote = _masks(source, to, out, classes, writing)
     else:
-        wrote = _labels(source / "label_quality.csv" if is_run else source, to, out, writing)
+        columns = LabelColumns.parse(example, annotator, label, None, wide, annotators)
+        wrote = _labels(source / "label_quality.csv" if is_run else source, to, out, writing, columns)
     typer.echo(f"Wrote {wrote} to {out}")
 
 
@@ -73,8 +80,7 @@ def _suspects(run: Path, out: Path, limit: int | None, writing: Any) -> str:
     return f"{len(found)} suspects as predictions"
 
 
-def _labels(table: Path, to: str, out: Path, writing: Any) -> str:
-    from truelabel import Annotations
+def _labels(table: Path, to: str, out: Path, writing: Any, columns: LabelColumns) -> str:
     from truelabel.data import exchange
     from truelabel.frames import Table
 
@@ -82,7 +88,7 @@ def _labels(table: Path, to: str, out: Path, writing: Any) -> str:
         raise ValueError(f"COCO's files hold masks, but {table} holds labels: pass --to label-studio or crowd-kit")
     if "region" in Table(table).columns:
         raise ValueError(f"{table.parent} is a run on masks, which {to} has no place for: pass --to label-studio")
-    annotations = Annotations.from_table(table)
+    annotations = columns.annotations(table)
     if to == "label-studio":
         exchange.write_label_studio(annotations, out, writing)
     elif to == "crowd-kit":

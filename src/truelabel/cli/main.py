@@ -84,13 +84,21 @@ def as_options(message: str) -> str:
     return re.sub(rf"\b({OPTIONS})=(?=[\s,;:)]|$)", r"--\1", message)
 
 
+_SAID: set[str] = set()
+"""Warnings that were shown: the second time they tell nothing."""
+
+
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"warning: {as_options(' '.join(str(message).split()))}", file=sys.stderr)
+    line = f"warning: {as_options(' '.join(str(message).split()))}"
+    if line not in _SAID:
+        _SAID.add(line)
+        print(line, file=sys.stderr)
 
 
 def main() -> None:
     """Run the command line; what a user can mend is one line on standard error and a status of 1."""
     warnings.showwarning = _one_line
+    _SAID.clear()
     try:
         app()
     except (ValueError, OSError, ArithmeticError, ImportError, RuntimeError) as error:

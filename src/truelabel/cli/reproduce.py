@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from truelabel.experiments.pool import Pool
     from truelabel.experiments.runner import Progress, Report
+    from truelabel.experiments.scale import Variation
     from truelabel.experiments.table import Paper, Table
 
 RESULTS = Path("results")
@@ -91,7 +92,7 @@ def reproduce(
             listen=_say,
         )
         _sum_up(report, records.path)
-    _show(paper, scaled, records.finished(), seeds, as_json)
+    _show(paper, scaled, records.finished(), seeds, as_json, variation)
     if not show and (report.failed or (report.missing and not report.done)):
         raise typer.Exit(1)
 
@@ -183,14 +184,22 @@ def _sum_up(report: Report, path: Path) -> None:
         typer.echo(f"{runs} runs wait for data: {why}", err=True)
 
 
-def _show(paper: Paper, tables: list[Table], finished: dict[str, Any], seeds: int | None, as_json: bool) -> None:
+def _show(
+    paper: Paper,
+    tables: list[Table],
+    finished: dict[str, Any],
+    seeds: int | None,
+    as_json: bool,
+    variation: Variation,
+) -> None:
     from truelabel.experiments.summary import summarise, to_json
 
     summaries = [(table, summarise(table, finished, seeds)) for table in tables]
     if as_json:
         import json
 
-        typer.echo(json.dumps([to_json(*each) for each in summaries], indent=2, ensure_ascii=False))
+        about = {"paper": paper.name, "variation": variation.to_json()}
+        typer.echo(json.dumps([{**about, **to_json(*each)} for each in summaries], indent=2, ensure_ascii=False))
         return
     from truelabel.cli.tables import show
     from truelabel.experiments.pages import cell_lines
@@ -204,3 +213,5 @@ def _show(paper: Paper, tables: list[Table], finished: dict[str, Any], seeds: in
             show(["", *table.columns], lines, title=f"{paper.name}/{table.name}, {metric.title}: {table.title}")
         for note in table.notes:
             typer.echo(f"  {note}")
+    made_up = "; made-up data and little training: the numbers mean nothing" if variation.scale == "smoke" else ""
+    typer.echo(f"Ours (number of seeds), the paper's, the difference; {variation.says()}{made_up}.")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from truelabel import Annotations, TrueLabelClassifier, TrueLabelSegmenter
     from truelabel.quality import Regions
 
+REVIEWER = "reviewer"
+"""What the annotator is called whose labels are decisions."""
+
 SHOWN = 3
 """Suspects that are named in the terminal."""
 
@@ -60,6 +63,11 @@ class Source:
         paths = [None if path is None else str(path.absolute()) for path in (data, labels, decisions)]
         return cls(str(paths[0]), paths[1], kind, text_column, paths[2])
 
+    @property
+    def reviewer(self) -> str | None:
+        """The annotator whose word is the truth, if there was a review."""
+        return None if self.decisions is None else REVIEWER
+
     def save(self, run: Path) -> None:
         """Keep it in a run folder."""
         from truelabel.training.files import write_json
@@ -68,7 +76,12 @@ class Source:
 
 
 def write_quality(
-    classifier: TrueLabelClassifier, inputs: NDArray[Any], annotations: Annotations, out: Path, folds: int
+    classifier: TrueLabelClassifier,
+    inputs: NDArray[Any],
+    annotations: Annotations,
+    out: Path,
+    folds: int,
+    reviewer: str | None = None,
 ) -> None:
     """Judge every label, by cross-validation unless ``folds`` is 0, and write what came of it.
 
@@ -78,6 +91,7 @@ def write_quality(
         annotations: of the same examples.
         out: the run folder.
         folds: in how many parts examples are held out.
+        reviewer: an annotator whose word is the truth; None if nothing was reviewed.
     """
     import numpy as np
 
@@ -86,6 +100,7 @@ def write_quality(
     from truelabel.training.files import write_json
 
     belief = classifier.true_class_proba(inputs, annotations, folds=folds)
+    belief = decided(belief, annotations, reviewer)
     held_out = classifier.out_of_fold_ if folds else None
     probs = classifier.predict_proba(inputs) if held_out is None else held_out.probs
     quality, best = label_quality(annotations, belief), belief.argmax(-1)[annotations.example]
@@ -113,6 +128,16 @@ def write_quality(
             "calibration": {"bins": [list(row) for row in found.bins], "error": found.error},
         },
     )
+
+
+def decided(belief: NDArray[Any], annotations: Annotations, reviewer: str | None) -> NDArray[Any]:
+    """Beliefs ``(N, K)`` with what a reviewer said taken for the truth, so that a review comes to an end."""
+    import numpy as np
+
+    rows = np.flatnonzero(annotations.annotators[annotations.annotator] == reviewer)
+    belief = belief.copy()
+    belief[annotations.example[rows]] = np.eye(belief.shape[1])[annotations.label[rows]]
+    return belief
 
 
 def _write_arrays(path: Path, **arrays: NDArray[Any]) -> None:

@@ -60,13 +60,18 @@ def train_run(
     classifier.save(out)
     inputs.reading.save(out)
     source.save(out)
-    write_run_tables(classifier, inputs.values, annotations, out, folds)
+    write_run_tables(classifier, inputs.values, annotations, out, folds, source.reviewer)
     if folds:
         classifier.save(out)  # with what cross-validation said
 
 
 def write_run_tables(
-    classifier: TrueLabelClassifier, inputs: NDArray[Any], annotations: Annotations, out: Path, folds: int
+    classifier: TrueLabelClassifier,
+    inputs: NDArray[Any],
+    annotations: Annotations,
+    out: Path,
+    folds: int,
+    reviewer: str | None = None,
 ) -> None:
     """What a classifier says of annotators and labels, which reports and questions are made from.
 
@@ -76,6 +81,7 @@ def write_run_tables(
         annotations: of the same examples.
         out: the run folder.
         folds: see :func:`train_run`.
+        reviewer: an annotator whose word is the truth; None if nothing was reviewed.
     """
     from truelabel.cli.fusion_folder import MOST_CELLS, confusion_table
     from truelabel.cli.run_quality import write_quality
@@ -94,7 +100,7 @@ def write_run_tables(
     if classifier.confusion_.size <= MOST_CELLS:
         ends = classifier.confusion_interval(inputs, annotations)
         write_columns(confusion_table(annotations, classifier.confusion_, ends), out / "confusion.csv")
-    write_quality(classifier, inputs, annotations, out, folds)
+    write_quality(classifier, inputs, annotations, out, folds, reviewer)
 
 
 def show_run(estimator: Trained, about: object, out: Path, tables: Iterable[str] = TABLES) -> None:

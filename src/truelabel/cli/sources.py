@@ -201,12 +201,26 @@ def read_pair(data: Path, labels: Path, reading: Reading, columns: LabelColumns)
         return reading.inputs(data, [str(name) for name in annotations.examples]), annotations
     if data.is_file() and data.suffix.lower() not in ARRAYS:
         columns = columns.beside_inputs(data, reading.text) if same_file(data, labels) else columns
+        columns = _named_alike(data, labels, reading, columns)
         reading = _without_labels(data, labels, reading, columns)
     inputs = reading.inputs(data, repeated=same_file(data, labels))
     annotations = columns.annotations(labels, inputs.names)
     if len(annotations.examples) != len(inputs.values):
         raise ValueError(f"{labels} has {len(annotations.examples)} rows, but {data} has {len(inputs.values)} examples")
     return inputs, annotations
+
+
+def _named_alike(data: Path, labels: Path, reading: Reading, columns: LabelColumns) -> LabelColumns:
+    """The column of examples of a wide table, by that of the inputs: the one that names these, or the one both have."""
+    from truelabel.frames import Table
+
+    if not columns.wide or columns.example is not None or labels.suffix.lower() in ARRAYS or same_file(data, labels):
+        return columns
+    inputs, wide = Table(data).columns, Table(labels).columns
+    shared = [name for name in wide if name in inputs and name not in (columns.annotators or ())]
+    if reading.id_column in wide:
+        return replace(columns, example=reading.id_column)
+    return replace(columns, example=shared[0]) if len(shared) == 1 else columns
 
 
 def _without_labels(data: Path, labels: Path, reading: Reading, columns: LabelColumns) -> Reading:
@@ -230,6 +244,14 @@ def require_existing(*paths: Path | None) -> None:
     absent = next((path for path in paths if path is not None and not path.exists()), None)
     if absent is not None:
         raise FileNotFoundError(f"there is no file or folder {absent}: check the path")
+
+
+def require_run_folder(out: Path) -> None:
+    """Refuse a file, or a folder that holds other things than a run, before anything is written between them."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out} is a file: name a folder")
+    if out.is_dir() and not (out / "run.json").exists() and any(out.iterdir()):
+        raise ValueError(f"--out {out} holds other files: name a new folder, or an empty one")
 
 
 def require_apart(out: Path, study: Path) -> None:

@@ -156,7 +156,14 @@ def train(
 
     from truelabel.cli.decided import apply_decisions
     from truelabel.cli.run_quality import Source
-    from truelabel.cli.sources import LabelColumns, Reading, read_pair, require_apart, require_existing
+    from truelabel.cli.sources import (
+        LabelColumns,
+        Reading,
+        read_pair,
+        require_apart,
+        require_existing,
+        require_run_folder,
+    )
     from truelabel.estimators import TrueLabelClassifier
     from truelabel.methods import get_method
     from truelabel.quality import check_folds
@@ -201,6 +208,7 @@ def train(
             raise ValueError(f"LABELS is missing: name the table or matrix of labels after {data}")
         refuse(for_labels, "for labels in a table: name it after DATA, or leave the option out")
         require_apart(out, data)
+        require_run_folder(out)
         masks = MaskReading.parse(layout, images, readers, pattern, classes, void)
         wanted = Wanted(masks, grey, drop_unlabelled, normalise, spacing, size, crop, patch)
         recipe = get_method(method or "pixelwise-confusion").with_options(**options)
@@ -210,6 +218,7 @@ def train(
             write_page(out)
         return
     refuse(for_masks, "for masks, which lie in DATA: leave LABELS out, or the option")
+    require_run_folder(out)
     recipe = get_method(method or "cross-entropy").with_options(**options)
     reading = Reading.parse(features, drop, id_column, size, grey, key, text, embed, fill)
     columns = LabelColumns.parse(example, annotator, label, classes, wide, annotators)

@@ -74,7 +74,9 @@ def load_estimator(kind: type[Any], folder: Path, network: NetworkLike | None) -
 
 def _read_note(folder: Path) -> dict[str, Any]:
     if not (folder / NOTE).is_file():
-        raise RunFolderError(f"{folder} holds no trained model: there is no {NOTE} in it")
+        raise RunFolderError(
+            f"{folder} holds no trained model: there is no {NOTE} in it; name one that was trained into"
+        )
     note = read_json(folder / NOTE)
     if not isinstance(note, dict) or note.get("format") != FORMAT:
         version = note.get("format") if isinstance(note, dict) else None

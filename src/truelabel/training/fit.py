@@ -282,7 +282,10 @@ def _measure(
     shared: dict[str, float] = fabric.broadcast(row)
     if not all(math.isfinite(value) for value in shared.values()):
         bad = ", ".join(name for name, value in shared.items() if not math.isfinite(value))
-        raise ArithmeticError(f"{bad} is not finite although the training loss is: the network overflows in evaluation")
+        raise ArithmeticError(
+            f"{bad} is not finite although the training loss is: the network overflows in evaluation; lower the "
+            "learning rate, or scale the inputs"
+        )
     return shared
 
 

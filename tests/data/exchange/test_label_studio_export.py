@@ -52,6 +52,7 @@ def test_cancelled_and_older_ones(tmp_path: Path) -> None:
         ({}, "export.json is an object, not a list"),
         ([1], "task 1 of export.json is a number, not an object"),
         ([{"id": 1}], "task 1 of export.json has no 'annotations': export the project as JSON, not JSON-MIN"),
+        ([{"id": 1, "predictions": []}], "task 1 of export.json has predictions only, which nobody has looked at"),
         ([{"annotations": [{}]}], "task 1 of export.json has no 'id'"),
         ([{"id": 1, "annotations": 3}], "'annotations' of task 1 of export.json is a number, not a list"),
         ([{"id": 1, "annotations": ["x"]}], "annotation 1 of task 1 of export.json is text, not an object"),

@@ -60,11 +60,15 @@ def _tool(path: Path) -> str | None:
     return {".xml": "cvat", ".jsonl": "doccano"}.get(kind)
 
 
+TASKS = {"annotations", "completions", "predictions"}
+"""What tasks of Label Studio have one of."""
+
+
 def _json_tool(path: Path) -> str | None:
     content = read_json(path)
     if isinstance(content, list):
         first = content[0] if content else None
-        return "label-studio" if isinstance(first, dict) and {"annotations", "completions"} & first.keys() else None
+        return "label-studio" if isinstance(first, dict) and TASKS & first.keys() else None
     if not isinstance(content, dict):
         return None
     if {"images", "categories"} <= content.keys():

@@ -26,6 +26,11 @@ def finished_tasks(paths: Paths, example: str | None) -> Iterator[Finished]:
             where = f"task {number} of {file.name}"
             task = as_object(value, where)
             if "annotations" not in task and "completions" not in task:
+                if "predictions" in task:
+                    raise ExchangeError(
+                        f"{where} has predictions only, which nobody has looked at: annotate it in Label Studio, "
+                        "and export the project as JSON"
+                    )
                 raise ExchangeError(f"{where} has no 'annotations': export the project as JSON, not JSON-MIN or CSV")
             given = task.get("annotations", task.get("completions"))
             name = _example(task, example, where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +50,7 @@ def reproduce(
 
     from truelabel.experiments.catalogue import find_tables
     from truelabel.experiments.pages import page
-    from truelabel.experiments.plan import Shard, narrowed
+    from truelabel.experiments.plan import Shard
     from truelabel.experiments.records import Records
     from truelabel.experiments.runner import reproduce as run_tables
     from truelabel.experiments.runner import site_for
@@ -78,7 +79,7 @@ def reproduce(
         write_atomically(markdown, page(paper, records.read()).encode())
         typer.echo(f"wrote {markdown}")
         return
-    scaled = [varied_table(narrowed(each, rows, columns), variation) for each in _matching(tables, rows, columns)]
+    scaled = [varied_table(each, variation) for each in _matching(tables, rows, columns)]
     if not show:
         report = run_tables(
             scaled,
@@ -98,18 +99,15 @@ def reproduce(
 
 
 def _matching(tables: tuple[Table, ...], rows: str | None, columns: str | None) -> list[Table]:
-    """Of several tables those in which something matches; one that was named must."""
+    """What matches of several tables, without those in which nothing does; one that was named must."""
     from truelabel.experiments.plan import narrowed
 
     if len(tables) == 1:
-        return list(tables)
+        return [narrowed(tables[0], rows, columns)]
     kept = []
     for each in tables:
-        try:
-            narrowed(each, rows, columns)
-        except ValueError:
-            continue
-        kept.append(each)
+        with contextlib.suppress(ValueError):
+            kept.append(narrowed(each, rows, columns))
     if not kept:
         raise ValueError(f"no table has --rows {rows} and --columns {columns}: see truelabel reproduce --list")
     return kept

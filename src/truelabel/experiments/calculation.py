@@ -32,4 +32,14 @@ class Calculation:
 
     def identity(self, seed: int) -> str:
         """Sixteen hexadecimal digits that name it, with a seed."""
-        return hashlib.sha256(json.dumps({**self.to_json(), "seed": seed}, sort_keys=True).encode()).hexdigest()[:16]
+        return hashed({**self.to_json(), "seed": seed})
+
+
+def hashed(plain: Mapping[str, Any]) -> str:
+    """Sixteen hexadecimal digits of plain values, whatever their order, on every machine the same.
+
+    Example:
+        >>> hashed({"a": 1, "b": [2]}) == hashed({"b": [2], "a": 1})
+        True
+    """
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]

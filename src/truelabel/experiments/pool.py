@@ -21,18 +21,12 @@ from truelabel.experiments.work import Ended, Site, failure, work
 class Pool(Protocol):
     """Does runs and tells of each as it ends, in any order; what is not begun at ``end`` is left."""
 
-    @property
-    def workers(self) -> int:
-        """How many at once."""
-
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]: ...
 
 
 @dataclass(frozen=True)
 class Here:
     """One run after another, in this process."""
-
-    workers: int = 1
 
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""

@@ -98,10 +98,11 @@ def reproduce(
     attempted: set[str] = set()
     counts = {"done": 0, "failed": 0, "stopped": 0, "elsewhere": 0}
     missing: dict[str, tuple[str, int]] = {}
+    looked: dict[str, str | None] = {}
     cost_done, began = 0.0, time.monotonic()
     while True:
         waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in attempted]
-        waiting = _readable(waiting, site, variation, missing)
+        waiting = _readable(waiting, site, variation, looked, missing)
         if not waiting or (end is not None and time.monotonic() >= end):
             break
         left = sum(map(cost, waiting))
@@ -115,7 +116,7 @@ def reproduce(
             continue
         break
     still = [run for run in due(wanted, records.finished()) if shard.has(run.id)]
-    still = _readable(still, site, variation, missing)
+    still = _readable(still, site, variation, looked, missing)
     return Report(counts["done"], counts["failed"], counts["stopped"], len(still), missing)
 
 
@@ -128,10 +129,17 @@ def cost(run: Planned) -> float:
 
 
 def _readable(
-    runs: Sequence[Planned], site: Site, variation: Variation, missing: dict[str, tuple[str, int]]
+    runs: Sequence[Planned],
+    site: Site,
+    variation: Variation,
+    looked: dict[str, str | None],
+    missing: dict[str, tuple[str, int]],
 ) -> list[Planned]:
-    """Runs whose data is on this machine; the others are counted in ``missing``, with what is not there."""
-    kept, looked = [], dict[str, str | None]()
+    """Runs whose data is on this machine; the others are counted in ``missing``, with what is not there.
+
+    ``looked`` remembers for every data set what is missing of it, so that it is looked for once.
+    """
+    kept = []
     missing.clear()
     for run in runs:
         if isinstance(run.setting, Calculation):

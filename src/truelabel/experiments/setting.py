@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from truelabel.checks import check_whole
+from truelabel.experiments.calculation import hashed
 from truelabel.training import TrainingConfig
 
 Options = Mapping[str, Any]
@@ -75,5 +75,4 @@ class Setting:
 
     def identity(self, seed: int) -> str:
         """Sixteen hexadecimal digits that name the run of this setting with a seed, on every machine the same."""
-        plain = {**self.to_json(), "seed": seed}
-        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+        return hashed({**self.to_json(), "seed": seed})

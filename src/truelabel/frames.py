@@ -109,12 +109,8 @@ class Table:
 
     def text(self, name: str) -> list[str | None]:
         """A column as text: as it stands in a text file, else as Python writes it; None where it is missing."""
-        import pyarrow as pa
-
-        if self._frame is None and READERS[self.source.suffix.lower()] and name in self.columns:
-            column = self._read_csv([name], {name: pa.string()}).column(0)
-        else:
-            column = self.column(name)
+        typed = self._frame is not None or not READERS[self.source.suffix.lower()]
+        column = self.column(name) if typed else self.texts(name, nulls=True)
         return [None if value is None else _as_text(value) for value in column.to_pylist()]
 
     def read(self, names: Sequence[str]) -> Iterator[Column]:

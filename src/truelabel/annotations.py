@@ -23,7 +23,7 @@ from truelabel.coding import (
     encode_column,
     name_array,
 )
-from truelabel.decisions import Decisions, How
+from truelabel.decisions import REVIEWER, Decisions, How
 from truelabel.frames import Table, TableError, guess_columns, is_category, listing, write_table
 from truelabel.slots import Slots, SlotTable
 from truelabel.types import MISSING
@@ -368,7 +368,7 @@ class Annotations:
             self.classes,
         )
 
-    def apply(self, decisions: Any, *, how: How = "replace", reviewer: str = "reviewer") -> Annotations:
+    def apply(self, decisions: Any, *, how: How = "replace", reviewer: str = REVIEWER) -> Annotations:
         """The labels after a review: what was decided about them, and a further annotator who says what is true.
 
         - ``accept`` and ``choose`` put ``new_label`` in the place of the label; ``keep`` leaves it; ``remove`` deletes

@@ -16,6 +16,9 @@ from truelabel.frames import Table, TableError, listing
 Verdict = Literal["accept", "keep", "choose", "remove"]
 How = Literal["replace", "add"]
 
+REVIEWER = "reviewer"
+"""What the annotator is called whose labels are decisions, unless told."""
+
 COLUMNS = ("example", "annotator", "label", "decision", "new_label")
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
@@ -117,7 +120,7 @@ class Decisions:
         rows = tuple(_row(number, table.name, *cells) for number, cells in enumerate(zip(*values, strict=True), 1))
         return cls(rows, table.name)
 
-    def revise(self, said: Labelled, how: How = "replace", reviewer: str = "reviewer") -> Revised:
+    def revise(self, said: Labelled, how: How = "replace", reviewer: str = REVIEWER) -> Revised:
         """The labels after these decisions; :meth:`truelabel.Annotations.apply` explains them.
 
         Args:

@@ -110,7 +110,7 @@ def known_from_run(run: Path, pool: Path | None = None) -> Known:
 
 
 def _reviewer(run: Path) -> str | None:
-    from truelabel.cli.run_quality import REVIEWER
+    from truelabel.decisions import REVIEWER
     from truelabel.training.files import read_json
 
     path = run / "source.json"

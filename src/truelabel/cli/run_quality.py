@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from truelabel import Annotations, TrueLabelClassifier, TrueLabelSegmenter
     from truelabel.quality import Regions
 
-REVIEWER = "reviewer"
-"""What the annotator is called whose labels are decisions."""
-
 SHOWN = 3
 """Suspects that are named in the terminal."""
 
@@ -66,6 +63,8 @@ class Source:
     @property
     def reviewer(self) -> str | None:
         """The annotator whose word is the truth, if there was a review."""
+        from truelabel.decisions import REVIEWER
+
         return None if self.decisions is None else REVIEWER
 
     def save(self, run: Path) -> None:

@@ -17,8 +17,11 @@ from truelabel.annotations import Annotations
 from truelabel.learners import Learner
 from truelabel.methods import METHODS, Learned, Method, get_method, learn
 from truelabel.methods.method import TaskName
-from truelabel.training import Blueprint, Engine, Job, RunFolderError, TrainingConfig, clean_probs
+from truelabel.training import Blueprint, Engine, Job, RunFolderError, TrainingConfig, TrainingSet, clean_probs
+from truelabel.training.fit import fit
 from truelabel.types import MISSING
+
+from .ghosts import HostTrafficError, ghost_step
 
 EXAMPLES, CLASSES, ANNOTATORS = 60, 3, 4
 IMAGES, SPACE = 6, (8, 9)
@@ -229,3 +232,55 @@ def test_it_learns_from_volumes(method: Method) -> None:
     if method.name == "oracle-confusion":
         pytest.skip("it was told of four readers")
     assert_answers(learn(method, wanted, CPU), inputs, (4, 4, 5, 6))
+
+
+def test_no_step_of_any_stage_asks_the_device_or_sends_it_something(
+    method: Method, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = []
+
+    def checked(peers: Any, data: TrainingSet, split: Any, config: TrainingConfig, **more: Any) -> Any:
+        ghost_step(peers, data, config.batch_size, more["selector"], more["transforms"])
+        steps.append(more["stage"])
+        return fit(peers, data, split, config, **more)
+
+    monkeypatch.setattr("truelabel.training.run.fit", checked)
+    for wanted in both_tasks(method):
+        steps.clear()
+        learn(method, wanted, CPU)
+        assert steps
+
+
+def both_tasks(method: Method) -> list[Job]:
+    """What the method can be given: points, images with masks, or both."""
+    wanted = job(method)
+    if set(method.tasks) != {"classification", "segmentation"}:
+        return [wanted]
+    inputs, masks = images()
+    said = Annotations.from_masks(masks, classes=CLASSES)
+    config = replace(CONFIG, augment=("crop", "flip"))
+    return [wanted, replace(wanted, inputs=inputs, annotations=said, network="unet:4", config=config)]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda losses: losses * losses.max().item(),
+        lambda losses: losses[losses > 0].mean() + losses,
+        lambda losses: losses if losses.sum() > 0 else -losses,
+        lambda losses: losses * torch.tensor([2.0], device=losses.device),
+        lambda losses: losses * torch.ones(len(losses)).to(losses.device),
+    ],
+    ids=["item", "boolean index", "branch", "constant", "copy"],
+)
+def test_a_step_that_does_is_caught(spoil: Callable[[Tensor], Tensor], monkeypatch: pytest.MonkeyPatch) -> None:
+    method = METHODS["cross-entropy"]
+    peer = method.learner(Blueprint.of(job(method)))
+    data = TrainingSet(torch.from_numpy(job(method).inputs), job(method).annotations)
+    ghost_step([peer], data, 8)
+    plain = type(peer).forward
+    monkeypatch.setattr(
+        type(peer), "forward", lambda self, batch: (step := plain(self, batch))._replace(losses=spoil(step.losses))
+    )
+    with pytest.raises((HostTrafficError, RuntimeError, NotImplementedError)):
+        ghost_step([peer], data, 8)

@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from truelabel.corruption import ConfusedAnnotators, symmetric
+from truelabel.corruption import ConfusedAnnotators, EdgeAdded, Faithful, MaskReaders, symmetric
+from truelabel.data import discs
 from truelabel.methods import METHODS, learn
 from truelabel.selection import KeepAll
 from truelabel.training import Engine, Job, Run, TrainingConfig, TrainingSet, clean_probs
@@ -34,6 +35,14 @@ def image_job(n: int = 512) -> Job:
     corruption = ConfusedAnnotators(symmetric(10, 0.3).expand(3, 10, 10), labels_per_example=(1, 3))
     config = TrainingConfig(epochs=5, batch_size=64)
     return Job(images.numpy(), corruption(labels, None, generator), "lenet-5", config, seed=0)
+
+
+def mask_job(n: int = 64) -> Job:
+    """Discs drawn by two readers, one of whom draws too much."""
+    data = discs(n, (16, 16))
+    readers = MaskReaders({"careful": Faithful(), "generous": EdgeAdded(1)})
+    said = readers(torch.from_numpy(data.labels).long(), None, torch.Generator().manual_seed(0))
+    return Job(data.inputs, said, "unet:4", TrainingConfig(epochs=5, batch_size=8), seed=0)
 
 
 def stepper(job: Job, learning: Any) -> tuple[Any, Any]:
@@ -165,8 +174,9 @@ def test_the_step_of_every_method_is_recorded(name: str, monkeypatch: pytest.Mon
         record(step, index)
 
     monkeypatch.setattr(CapturedStep, "_record", told)
-    config = TrainingConfig(epochs=2, batch_size=64, augment=("crop", "flip"))
-    job = replace(image_job(), config=config, capture=True)
+    job = image_job() if "classification" in METHODS[name].tasks else mask_job()
+    config = replace(job.config, epochs=2, augment=("crop", "flip"))
+    job = replace(job, config=config, capture=True)
     learned = learn(METHODS[name].with_options(**QUICK.get(name, {})), job, Engine(device="cuda"))
     assert recorded
     assert len(learned.history.rows) == 2

@@ -273,7 +273,7 @@ NOT_COMPONENTS: dict[str, set[str]] = {
     "losses": {"Loss", "from_logits", "require_probabilities", "tempered_softmax"},
     "learners": {"Elbo", "ElboWeights", "Learner", "ParameterGroups", "reduce_slots"},
     "selection": {"Selector", "mean_over"},
-    "transforms": {"AUGMENTATIONS", "Augmentation", "Transform", "augmentations"},
+    "transforms": {"AUGMENTATIONS", "Transform", "augmentation", "augmentations"},
     "fusion": {
         "FuseMasks",
         "Fused",

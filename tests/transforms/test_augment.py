@@ -95,6 +95,13 @@ def test_options_check_themselves() -> None:
 
 def test_by_name() -> None:
     assert augmentations(["flip", "crop"], (3, 32, 32)) == [AUGMENTATIONS["flip"], AUGMENTATIONS["crop"]]
+    assert augmentations(["crop:2"], (3, 32, 32)) == [RandomCrop(2)]
     assert augmentations([], (5,)) == []
     with pytest.raises(ValueError, match=r"augment=crop is for images \(C, H, W\), but an example has shape \(5,\)"):
         augmentations(["crop"], (5,))
+
+
+@pytest.mark.parametrize("name", ["turn", "crop:", "crop:0", "crop:-1", "crop:1.5", "flip:2", 3])
+def test_an_unknown_name_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"augment must be a tuple of crop, flip, crop:PIXELS, got {name!r} in it"):
+        augmentations([name], (3, 32, 32))

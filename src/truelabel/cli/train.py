@@ -100,7 +100,8 @@ def train(
     processes: Annotated[int, typer.Option(help="Data-parallel processes, one device each.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true or bf16-mixed.")] = "32-true",
     augment: Annotated[
-        list[str] | None, typer.Option(help="Images: crop (shift a little) or flip (mirror); may be repeated.")
+        list[str] | None,
+        typer.Option(help="Images: crop (shift by 4 pixels, crop:2 by 2) or flip (mirror); may be repeated."),
     ] = None,
     folds: Annotated[
         int | None,

@@ -31,7 +31,6 @@ from truelabel.training import NetworkLike, clean_probs, in_chunks
 from truelabel.training.config import Optimizer, Precision, Schedule, Select
 from truelabel.training.engine import Device
 from truelabel.training.windows import check_overlap
-from truelabel.transforms import Augmentation
 from truelabel.types import MISSING
 
 Array = NDArray[Any]
@@ -92,7 +91,8 @@ class TrueLabelSegmenter(Trained):
         device: "auto" takes a GPU if there is one.
         processes: data-parallel processes, one device each.
         precision: "32-true" or "bf16-mixed".
-        augment: what is done to training images: "crop" shifts them by up to 4 pixels, "flip" mirrors half of them.
+        augment: what is done to training images: "crop" shifts them by up to 4 pixels ("crop:2" by 2),
+            "flip" mirrors half of them.
         folder: keep the run there: checkpoints, metrics; a killed fit goes on from it.
         verbose: show a progress bar.
         tensorboard: with a folder, also log for TensorBoard.
@@ -150,7 +150,7 @@ class TrueLabelSegmenter(Trained):
         device: Device = "auto",
         processes: int = 1,
         precision: Precision = "32-true",
-        augment: tuple[Augmentation, ...] = (),
+        augment: tuple[str, ...] = (),
         folder: str | Path | None = None,
         verbose: bool = False,
         tensorboard: bool = False,

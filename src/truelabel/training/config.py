@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from numbers import Integral
 from typing import Any, Literal, get_args
 
-from truelabel.transforms import AUGMENTATIONS, Augmentation, RandomPatch
+from truelabel.transforms import RandomPatch, augmentation
 
 Optimizer = Literal["adam", "adamw", "sgd"]
 Schedule = Literal["constant", "step", "cosine"]
@@ -35,7 +35,8 @@ class TrainingConfig:
         select: keep the weights of the epoch that is "best" on the validation part, or the "last". Best is the highest
             accuracy on its noisy labels, or the lowest loss for methods with confusion matrices.
         precision: "32-true", or "bf16-mixed" for matrix products in bfloat16.
-        augment: what is done to training images, in order: "crop" shifts by up to 4 pixels, "flip" mirrors half.
+        augment: what is done to training images, in order: "crop" shifts by up to 4 pixels ("crop:2" by 2), "flip"
+            mirrors half.
         patch: for masks: train on random patches of this size, and answer window by window; on whole images if None.
 
     Example:
@@ -61,7 +62,7 @@ class TrainingConfig:
     patience: int | None = None
     select: Select = "best"
     precision: Precision = "32-true"
-    augment: tuple[Augmentation, ...] = ()
+    augment: tuple[str, ...] = ()
     patch: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -100,9 +101,8 @@ class TrainingConfig:
             raise ValueError(f"patch must be (H, W) or (D, H, W), got {self.patch!r}")
         if self.patch is not None:
             object.__setattr__(self, "patch", RandomPatch(tuple(self.patch)).size)
-        for augmentation in self.augment:
-            if augmentation not in AUGMENTATIONS:
-                raise ValueError(f"augment must be a tuple of {', '.join(AUGMENTATIONS)}, got {augmentation!r} in it")
+        for name in self.augment:
+            augmentation(name)  # which refuses what it does not know
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the run folder."""

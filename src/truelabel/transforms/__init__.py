@@ -1,6 +1,6 @@
 """What happens to a batch before the learner sees it."""
 
-from truelabel.transforms.augment import AUGMENTATIONS, Augmentation, HorizontalFlip, RandomCrop, augmentations
+from truelabel.transforms.augment import AUGMENTATIONS, HorizontalFlip, RandomCrop, augmentation, augmentations
 from truelabel.transforms.mixup import Mixup
 from truelabel.transforms.noise_against_noise import NoiseAgainstNoise
 from truelabel.transforms.patch import RandomPatch
@@ -8,12 +8,12 @@ from truelabel.transforms.transform import Transform
 
 __all__ = [
     "AUGMENTATIONS",
-    "Augmentation",
     "HorizontalFlip",
     "Mixup",
     "NoiseAgainstNoise",
     "RandomCrop",
     "RandomPatch",
     "Transform",
+    "augmentation",
     "augmentations",
 ]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from truelabel.transforms.transform import Transform
 from truelabel.types import MISSING, Batch
-
-Augmentation = Literal["crop", "flip"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class RandomCrop:
     and pixels that come from outside have no label.
 
     Args:
-        padding: p; 4 for CIFAR and Fashion-MNIST.
+        padding: p; 4 as a rule for CIFAR and Fashion-MNIST.
 
     Shapes: inputs ``(N, C, H, W)``; labels ``(N, S)``, or ``(N, H, W, S)``.
 
@@ -79,11 +77,26 @@ class HorizontalFlip:
         return _look_up(batch, rows, torch.where(flipped, columns.flip(0), columns))
 
 
-AUGMENTATIONS: dict[Augmentation, Transform] = {"crop": RandomCrop(), "flip": HorizontalFlip()}
+AUGMENTATIONS: dict[str, Transform] = {"crop": RandomCrop(), "flip": HorizontalFlip()}
 """By the names that :class:`~truelabel.training.TrainingConfig` knows."""
 
 
-def augmentations(names: Sequence[Augmentation], shape: Sequence[int]) -> list[Transform]:
+def augmentation(name: str) -> Transform:
+    """The transform of a name in :data:`AUGMENTATIONS`, or "crop:2" for shifts of up to 2 pixels.
+
+    Example:
+        >>> augmentation("crop"), augmentation("crop:2")
+        (RandomCrop(padding=4), RandomCrop(padding=2))
+    """
+    if name in AUGMENTATIONS:
+        return AUGMENTATIONS[name]
+    if isinstance(name, str) and (sized := re.fullmatch(r"crop:([1-9]\d*)", name)):
+        return RandomCrop(int(sized[1]))
+    known = ", ".join(AUGMENTATIONS)
+    raise ValueError(f"augment must be a tuple of {known}, crop:PIXELS, got {name!r} in it")
+
+
+def augmentations(names: Sequence[str], shape: Sequence[int]) -> list[Transform]:
     """The transforms of these names, for examples of ``shape``; an error if those are no images.
 
     Example:
@@ -95,7 +108,7 @@ def augmentations(names: Sequence[Augmentation], shape: Sequence[int]) -> list[T
         raise ValueError(
             f"augment={listed} is for images (C, H, W), but an example has shape {tuple(shape)}: leave it out"
         )
-    return [AUGMENTATIONS[name] for name in names]
+    return [augmentation(name) for name in names]
 
 
 def _images(batch: Batch) -> Tensor:

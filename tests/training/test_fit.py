@@ -18,9 +18,10 @@ from truelabel import Annotations
 from truelabel.learners import Classifier, Learner
 from truelabel.losses import CrossEntropy
 from truelabel.methods import METHODS
+from truelabel.networks import Network
 from truelabel.noise import NoNoise
 from truelabel.selection import Selector
-from truelabel.training import Blueprint, Fitted, Job, Run, RunFolderError, TrainingConfig
+from truelabel.training import Blueprint, Engine, Fitted, Job, Run, RunFolderError, TrainingConfig
 from truelabel.types import Batch, Step
 
 LEARNER = METHODS["cross-entropy"].learner
@@ -199,8 +200,6 @@ def test_weights_and_soft_targets_reach_the_loss(job: Job, fabric: Fabric) -> No
 
 
 def test_bf16_trains(job: Job, fabric: Fabric) -> None:
-    from truelabel.training import Engine
-
     mixed = Engine(device="cpu").fabric("bf16-mixed")
     config = TrainingConfig(epochs=20, batch_size=32, learning_rate=0.02, precision="bf16-mixed")
     fitted = train(replace(job, config=config), mixed)
@@ -254,3 +253,44 @@ def test_a_compiled_training_is_the_same_training() -> None:
     plain, compiled = json.loads(done.stdout.splitlines()[-1])
     assert compiled["graphs"] > 0 == plain["graphs"]
     assert compiled["losses"] == pytest.approx(plain["losses"], rel=1e-5)
+
+
+class Watching(Network):
+    """Notes whether the pictures that it trains on have their channels last."""
+
+    features = 4
+
+    def __init__(self, pooled: bool) -> None:
+        super().__init__()
+        self.convolution, self.pooled = torch.nn.Conv2d(2, 4, 3, padding=1), pooled
+        self.seen: list[bool] = []
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if self.training:
+            self.seen.append(inputs.is_contiguous(memory_format=torch.channels_last))
+        mapped: Tensor = self.convolution(inputs)
+        return mapped.mean((2, 3)) if self.pooled else mapped.movedim(1, -1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "precision", "last"),
+    [("classes", "bf16-mixed", True), ("classes", "32-true", False), ("masks", "bf16-mixed", False)],
+)
+def test_pictures_have_their_channels_last_where_that_is_faster(kind: str, precision: Any, last: bool) -> None:
+    said = Annotations.from_masks(torch.zeros(8, 1, 8, 8).long().numpy(), classes=2)
+    if kind == "classes":
+        said = Annotations.from_labels([0, 1] * 4, classes=2)
+    config = TrainingConfig(epochs=1, batch_size=8, validation=0, precision=precision)
+    job = Job(torch.rand(8, 2, 8, 8).numpy(), said, Watching(kind == "classes"), config)
+    (learner,) = train(job, Engine(device="cpu").fabric(precision)).peers
+    (network,) = (part for part in learner.modules() if isinstance(part, Watching))
+    assert network.seen == [last]
+
+
+def test_a_module_of_the_user_gets_pictures_as_they_are() -> None:
+    own = torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3), torch.nn.Flatten())
+    own.register_forward_pre_hook(lambda module, inputs: (inputs[0].view(8, 2, 8, 8),) if module.training else None)
+    config = TrainingConfig(epochs=1, batch_size=8, validation=0, precision="bf16-mixed")
+    job = Job(torch.rand(8, 2, 8, 8).numpy(), Annotations.from_labels([0, 1] * 4, classes=2), own, config)
+    (learner,) = train(job, Engine(device="cpu").fabric("bf16-mixed")).peers
+    assert next(learner.parameters()).is_contiguous()

@@ -55,6 +55,7 @@ def reproduce(
     from truelabel.experiments.runner import reproduce as run_tables
     from truelabel.experiments.runner import site_for
     from truelabel.experiments.scale import Variation, varied_table
+    from truelabel.training.memory import keep_freed_memory
 
     if list_ or not table:
         _list(as_json)
@@ -81,6 +82,7 @@ def reproduce(
         return
     scaled = [varied_table(each, variation) for each in _matching(tables, rows, columns)]
     if not show:
+        keep_freed_memory()
         report = run_tables(
             scaled,
             records,

@@ -16,6 +16,7 @@ from truelabel.checks import check_whole
 from truelabel.experiments.plan import Planned
 from truelabel.experiments.records import Records
 from truelabel.experiments.work import Ended, Site, failure, work
+from truelabel.training.memory import keep_freed_memory
 
 
 class Pool(Protocol):
@@ -133,6 +134,7 @@ def _start() -> tuple[Connection, Any]:
 
 def _serve(line: Connection) -> None:
     """Do runs until nobody asks for more."""
+    keep_freed_memory()
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while True:
             run, site, seconds = line.recv()

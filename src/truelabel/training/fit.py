@@ -15,6 +15,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from truelabel.learners import Learner
+from truelabel.networks import Adapted
 from truelabel.selection import KeepAll, Selector
 from truelabel.training.capture import CapturedStep
 from truelabel.training.checkpoint import State, load_peers, peer_tensors
@@ -117,7 +118,7 @@ def fit(
     pace = pace or Pace()
     rank = fabric.global_rank
     with seeded(seed, stage, "step", rank, fabric.device), ExitStack() as stack:
-        layout = _memory_format(fabric, config, data)
+        layout = _memory_format(fabric, config, data, peers)
         for peer in peers:
             if compiled:
                 peer.compile()
@@ -297,10 +298,17 @@ def _for_processes(peer: Learner, fabric: Fabric) -> nn.Module:
     return peer
 
 
-def _memory_format(fabric: Fabric, config: TrainingConfig, data: TrainingSet) -> torch.memory_format:
-    """Channels last for pictures in mixed precision on a GPU, where convolutions are then faster."""
-    mixed = fabric.device.type == "cuda" and config.precision == "bf16-mixed"
-    return torch.channels_last if mixed and data.inputs.dim() == 4 else torch.contiguous_format
+def _memory_format(
+    fabric: Fabric, config: TrainingConfig, data: TrainingSet, peers: Sequence[Learner]
+) -> torch.memory_format:
+    """Channels last for pictures in mixed precision, where convolutions are then faster; those of a U-Net not on a CPU.
+
+    Not for modules of users, which may take the usual order for granted (``view``).
+    """
+    pictures = config.precision == "bf16-mixed" and data.inputs.dim() == 4
+    faster = fabric.device.type == "cuda" or not data.annotations.space
+    foreign = any(isinstance(part, Adapted) for peer in peers for part in peer.modules())
+    return torch.channels_last if pictures and faster and not foreign else torch.contiguous_format
 
 
 def _laid_out(module: nn.Module, layout: torch.memory_format) -> nn.Module:

@@ -5,8 +5,8 @@
 The steps are those of ``truelabel.training.fit`` with cross entropy on random pictures: batch by index, augmentation
 for the wide network, forward, loss, backward, optimiser. An epoch is timed as its history tells it, without the first
 two; nothing is held out, so no evaluation is in it. Sharing starts NVIDIA's MPS daemon if it is there, and counts
-model-steps: the time of an epoch over its steps and over the trainings that ran meanwhile. ``--profile`` counts the
-kernels of an eager step.
+model-steps: the time of an epoch over its steps and over the trainings that ran meanwhile. ``--profile`` lists the
+kernels of the recorded step, and times nothing else.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ import multiprocessing
 import shutil
 import statistics
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -29,6 +31,7 @@ from truelabel.annotations import Annotations
 from truelabel.learners import Learner
 from truelabel.methods import get_method, learn
 from truelabel.training import Engine, Job, TrainingConfig
+from truelabel.training.capture import CapturedStep
 
 LENET = TrainingConfig(batch_size=256, validation=0, select="last")
 WIDE = TrainingConfig(
@@ -41,6 +44,9 @@ WIDE = TrainingConfig(
     precision="bf16-mixed",
     augment=("crop", "flip"),
 )
+PATIENCE = 120.0
+"""Seconds after which processes that share a GPU give up on each other."""
+
 CASES: dict[str, tuple[str, tuple[int, ...], int, TrainingConfig]] = {
     "lenet-5, fp32, batch 256": ("lenet-5", (1, 28, 28), 45_000, LENET),
     "wrn-28-2, bf16, batch 128": ("wrn-28-2", (3, 32, 32), 45_000, WIDE),
@@ -66,11 +72,11 @@ def seconds(told: Job, method: str = "cross-entropy") -> tuple[float, int]:
 def shared(told: Job, method: str, trainings: int) -> float:
     """Milliseconds a model-step when so many trainings run at once."""
     context = multiprocessing.get_context("spawn")
-    barrier, queue = context.Barrier(trainings), context.Queue()
+    barrier, queue = context.Barrier(trainings, timeout=PATIENCE), context.Queue()
     workers = [context.Process(target=_share, args=(told, method, barrier, queue)) for _ in range(trainings)]
     for worker in workers:
         worker.start()
-    epochs: list[float] = [queue.get() for _ in workers]
+    epochs: list[float] = [queue.get(timeout=PATIENCE) for _ in workers]
     for worker in workers:
         worker.join()
     steps = len(told.inputs) // told.config.batch_size
@@ -90,18 +96,57 @@ def _share(told: Job, method: str, barrier: Any, queue: Any) -> None:
     queue.put(statistics.median(row["seconds"] for row in history.rows[2:-2]))
 
 
-def profile(told: Job, method: str) -> None:
-    """Kernels of an eager step, by how long they take."""
-    kinds = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=kinds) as seen:
-        learn(get_method(method), told, Engine())
-    steps = told.config.epochs * (len(told.inputs) // told.config.batch_size)
-    kernels = [event for event in seen.key_averages() if str(event.device_type).endswith("CUDA")]
-    total = sum(event.self_device_time_total for event in kernels)
-    count = sum(event.count for event in kernels)
-    print(f"{method}: {count / steps:.1f} kernels and copies a step, {total / steps:.1f} µs of the device")
-    for event in sorted(kernels, key=lambda event: -event.self_device_time_total)[:60]:
-        print(f"  {event.count / steps:6.2f} x {event.self_device_time_total / event.count:7.2f} µs  {event.key[:110]}")
+def profile(told: Job, method: str, kernels: int = 40) -> None:
+    """Kernels of a recorded step, by how long they take, with the share of the multiprocessors that they can fill."""
+    record = CapturedStep._record
+
+    def recorded(step: CapturedStep, index: torch.Tensor) -> None:
+        record(step, index)
+        raise _RecordedError(step)
+
+    with mock.patch.object(CapturedStep, "_record", recorded):
+        try:
+            learn(get_method(method), replace(told, capture=True), Engine())
+        except _RecordedError as error:
+            _profile(error.step, method, kernels)
+
+
+class _RecordedError(Exception):
+    """Carries a recorded step out of its training, whose tensors its traceback keeps alive."""
+
+    def __init__(self, step: CapturedStep) -> None:
+        super().__init__()
+        self.step = step
+
+
+def _profile(step: CapturedStep, method: str, most: int, replays: int = 5) -> None:
+    graph = step.graph
+    if graph is None:
+        raise SystemExit("the step was not recorded")
+    for _ in range(replays):
+        graph.replay()
+    torch.cuda.synchronize()
+    activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities) as seen:
+        for _ in range(replays):
+            graph.replay()
+        torch.cuda.synchronize()
+    with tempfile.TemporaryDirectory() as folder:
+        seen.export_chrome_trace(f"{folder}/trace.json")
+        events = json.loads(Path(folder, "trace.json").read_text())["traceEvents"]
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for event in events:
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            told = event["args"]
+            shape = f"{told.get('grid', '')} x {told.get('block', '')}"
+            found.setdefault((event["name"], shape), []).append((event["dur"], told.get("blocks per SM", 0.0)))
+    spent = sum(duration for each in found.values() for duration, _ in each) / replays
+    filled = sum(duration * min(1.0, blocks) for each in found.values() for duration, blocks in each) / replays
+    count = sum(map(len, found.values())) / replays
+    print(f"{method}: {count:.0f} kernels and copies a step, {spent:.0f} µs, {filled:.0f} µs by multiprocessors used")
+    for (name, shape), each in sorted(found.items(), key=lambda pair: -sum(d for d, _ in pair[1]))[:most]:
+        mean = sum(duration for duration, _ in each) / len(each)
+        print(f"  {len(each) / replays:4.1f} x {mean:6.1f} µs, {each[0][1]:6.2f} blocks each, {shape}  {name[:120]}")
 
 
 def main() -> None:
@@ -128,6 +173,7 @@ def main() -> None:
     if told.profile:
         for case in told.cases:
             profile(job(case, 1, 0.1), told.method)
+        return
     for case in told.cases:
         kinds = {"eager": (False, False), "captured": (True, False)}
         if told.compile:

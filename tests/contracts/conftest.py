@@ -213,6 +213,7 @@ NETWORKS: dict[str, Shape] = {
     "resnet-34-imagenet": (3, 32, 32),
     "resnet-50-imagenet": (3, 32, 32),
     "wrn-28-2": (3, 8, 9),
+    "wrn-28-2-cifar": (3, 8, 9),
     "unet": (2, 9, 14),
 }
 

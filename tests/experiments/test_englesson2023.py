@@ -61,6 +61,12 @@ def test_the_protocol_of_cifar() -> None:
     assert (config.batch_size, config.epochs, config.weight_decay, config.schedule) == (128, 300, 5e-4, "constant")
 
 
+def test_pictures_of_cifar_are_standardised_and_no_others() -> None:
+    settings = [cell.setting for each in TABLES for cell in each.cells if isinstance(cell.setting, Setting)]
+    for each in settings:
+        assert each.network.endswith("-cifar") == each.data.startswith("cifar")
+
+
 def test_options_found_are_among_those_searched() -> None:
     for name in ("table-4", "table-5", "table-6"):
         for cell in table(name).cells:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truelabel.experiments.calculation import Calculation
-from truelabel.experiments.plan import Planned, Shard, chosen, due, narrowed, runs_of, scored, tried
+from truelabel.experiments.plan import (
+    Planned,
+    Shard,
+    chosen,
+    due,
+    longest_last,
+    narrowed,
+    runs_of,
+    scored,
+    tried,
+)
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.table import Cell, Published, Table
 from truelabel.training import TrainingConfig
@@ -150,3 +161,21 @@ def test_a_table_is_narrowed_by_patterns_with_its_numbers() -> None:
 def test_a_pattern_that_matches_nothing_is_answered_with_what_there_is() -> None:
     with pytest.raises(ValueError, match="its rows are Bi-tempered, CE; its columns moons"):
         narrowed(table_of(SEARCH, PLAIN), rows="LN*")
+
+
+def test_cost_grows_with_epochs_and_examples() -> None:
+    short = Planned(replace(RUN, training=TrainingConfig(epochs=2), train=100), 0, "short")
+    longer = Planned(replace(RUN, training=TrainingConfig(epochs=6), train=100), 0, "longer")
+    larger = Planned(replace(RUN, training=TrainingConfig(epochs=2), train=500), 0, "larger")
+    assert (longer.cost, larger.cost) == (3 * short.cost, 5 * short.cost)
+
+
+def test_a_stack_gives_the_longest_run_first_and_equal_ones_in_order() -> None:
+    def runs(epochs: int, name: str) -> list[Planned]:
+        setting = replace(RUN, training=TrainingConfig(epochs=epochs))
+        return [Planned(setting, seed, f"{name} {seed}") for seed in range(2)]
+
+    calculation = Planned(Calculation(calculation="attenuated-loss"), 0, "calculation")
+    stack = longest_last([calculation, *runs(2, "short"), *runs(6, "long")])
+    taken = [stack.pop().label for _ in range(5)]
+    assert taken == ["long 0", "long 1", "short 0", "short 1", "calculation"]

@@ -8,7 +8,7 @@ import pytest
 
 from truelabel.experiments.plan import Shard, due
 from truelabel.experiments.records import Records
-from truelabel.experiments.runner import Progress, cost, reproduce, site_for
+from truelabel.experiments.runner import Progress, reproduce, site_for
 from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.summary import summarise
@@ -124,10 +124,3 @@ def test_a_smoke_test_reads_made_up_files(records: Records, tmp_path: Path) -> N
     assert (report.done, report.failed) == (1, 0)
     assert records.read()[0]["variation"] == {"scale": "smoke"}
     assert (tmp_path / "work" / "stand-ins" / "MNIST").is_dir()
-
-
-def test_cost_grows_with_epochs_and_examples(setting: Callable[..., Setting], table: Table) -> None:
-    short, long = due(
-        [(replace(table, cells=(Cell("a", "b", setting(epochs=e)),), published={}), 1) for e in (2, 6)], {}
-    )
-    assert cost(long) == 3 * cost(short)

@@ -10,9 +10,11 @@ import pytest
 import torch
 
 from truelabel.corruption import InstanceDependent
+from truelabel.experiments.carry_out import carry_out
 from truelabel.experiments.scene import Scene
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.stand_ins import write_stand_in
+from truelabel.training import Engine
 
 CPU = torch.device("cpu")
 MakeSetting = Callable[..., Setting]
@@ -127,3 +129,19 @@ def test_masks_of_test_examples_leave_the_confusion_of_training_ones(setting: Ma
     said = scene.said_of_test
     assert (len(said.examples), said.space) == (4, scene.test.labels.shape[1:])
     torch.testing.assert_close(scene.confusion, before, rtol=0, atol=0)
+
+
+def test_the_data_is_read_once_while_runs_want_the_same(setting: MakeSetting, tmp_path: Path) -> None:
+    write_stand_in("mnist", tmp_path)
+    digits = replace(setting(), data="mnist", train=30)
+    first = scene_of(digits, root=tmp_path)
+    before = first.train.inputs.copy()
+    assert scene_of(replace(digits, method="mixup"), seed=1, root=tmp_path).train is first.train
+    carry_out(digits, 0, engine=Engine(device="cpu"), root=tmp_path)
+    np.testing.assert_array_equal(scene_of(digits, root=tmp_path).train.inputs, before)
+    fewer = scene_of(replace(digits, train=20), root=tmp_path)
+    assert len(fewer.train) == 20
+    assert scene_of(digits, root=tmp_path).train is not first.train, "only the last one is kept"
+    other = tmp_path / "other"
+    write_stand_in("mnist", other)
+    assert scene_of(digits, root=other).train is not scene_of(digits, root=tmp_path).train

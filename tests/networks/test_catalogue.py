@@ -107,6 +107,7 @@ def test_functions_get_the_shape() -> None:
             r"^network 'lenet-5' takes \(C, H, W\) images, got 64 flat features: use network 'mlp'$",
         ),
         ("wrn-28-2", (64,), "network 'wrn-28-2' takes .* use network 'mlp'"),
+        ("wrn-28-2-cifar", (1, 8, 8), "'wrn-28-2-cifar' takes images with 3 channels, got 1: use network 'wrn-28-2'$"),
         (
             "resnet-34",
             (28, 28),

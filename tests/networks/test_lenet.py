@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 
 from truelabel.networks import LeNet5
@@ -25,6 +28,18 @@ def test_layers_follow_the_published_order() -> None:
     maps = functional.relu(functional.conv2d(maps, w3, b3, padding="same"))
     expected = functional.relu(maps.reshape(2, -1) @ w4.T + b4)
     torch.testing.assert_close(network(inputs), expected)
+
+
+def test_weights_start_glorot_uniform_and_biases_at_zero() -> None:
+    # Fan in and fan out as Keras counts them: pixels of the kernel times maps.
+    fans = [(25 * 1, 25 * 6), (25 * 6, 25 * 16), (25 * 16, 25 * 120), (120 * 49, 84)]
+    layers = [layer for layer in LeNet5().layers if isinstance(layer, nn.Conv2d | nn.Linear)]
+    for layer, (fan_in, fan_out) in zip(layers, fans, strict=True):
+        bound = math.sqrt(6 / (fan_in + fan_out))
+        assert 0.9 * bound < layer.weight.abs().max() <= bound
+        assert layer.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.2)
+        assert layer.bias is not None
+        assert not layer.bias.any()
 
 
 def test_too_small_images_are_refused() -> None:

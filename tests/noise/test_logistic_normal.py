@@ -297,12 +297,16 @@ def test_without_noise_the_mean_over_draws_is_the_clean_answer() -> None:
 
 def test_the_length_of_c_is_uncertainty_that_the_clean_answer_does_not_show() -> None:
     model, features = LogisticNormal(FEATURES, CLASSES).double(), torch.randn(7, FEATURES, dtype=torch.double)
-    quiet = model.uncertainty(features)
+    torch.nn.init.zeros_(model.spread.weight)
+    # From a c that is short: where it is long the variance is near the largest that there is, whatever its length.
     with torch.no_grad():
-        model.spread.weight.mul_(10)
+        model.spread.bias.copy_(0.3 * functional.normalize(torch.randn(CLASSES, dtype=torch.double), dim=0))
+    clean, quiet = predict(model, features).clean, model.uncertainty(features)
+    with torch.no_grad():
         model.spread.bias.mul_(10)
     loud = model.uncertainty(features)
     assert (loud.variance.sum(-1) > 2 * quiet.variance.sum(-1)).all()
+    assert torch.equal(predict(model, features).clean, clean)
 
 
 class LargestTensor(TorchDispatchMode):
@@ -398,6 +402,17 @@ def test_attenuation(covariance: Covariance, units: tuple[int, ...]) -> None:
     assert not given.all()
     for values in far:
         assert values[~given].isnan().all()
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_heads_start_glorot_uniform_with_zero_bias(covariance: Covariance) -> None:
+    model = LogisticNormal(300, 200, covariance=covariance)
+    heads = [model.head] if covariance == "identity" else [model.head, model.spread]
+    for head in heads:
+        bound = math.sqrt(6 / (head.in_features + head.out_features))
+        assert 0.98 * bound < head.weight.abs().max() <= bound
+        assert head.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.1)
+        assert not head.bias.any()
 
 
 def test_both_heads_belong_to_the_classifier_and_neither_starts_at_zero() -> None:

@@ -54,6 +54,8 @@ def tape(monkeypatch: pytest.MonkeyPatch) -> Tape:
     monkeypatch.setattr(torch.cuda, "Stream", Side)
     monkeypatch.setattr(torch.cuda, "current_stream", Side)
     monkeypatch.setattr(torch.cuda, "stream", lambda side: nullcontext())
+    monkeypatch.setattr(torch.cuda, "set_stream", lambda side: None)
+    monkeypatch.setattr(torch.cuda, "default_generators", ())
     return made
 
 

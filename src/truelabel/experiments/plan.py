@@ -37,6 +37,13 @@ class Planned:
         """Of its record."""
         return self.setting.identity(self.seed)
 
+    @property
+    def cost(self) -> float:
+        """How long it takes, in no unit: epochs times examples."""
+        if isinstance(self.setting, Calculation):
+            return 1.0
+        return float(self.setting.training.epochs * (self.setting.train or 50_000))
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -108,6 +115,16 @@ def runs_of(cell: Cell, seeds: int, finished: Finished) -> list[tuple[Setting | 
     if options is None:
         return [(_with(cell, tried), 0) for tried in combinations(cell.grid)]
     return [(_with(cell, options), seed) for seed in range(seeds)]
+
+
+def longest_last(planned: Sequence[Planned]) -> list[Planned]:
+    """A stack for several workers: runs popped from its end begin with the longest, so that none straggles.
+
+    Those that cost the same come off it in their order.
+    """
+    stack = list(reversed(planned))
+    stack.sort(key=lambda run: run.cost)
+    return stack
 
 
 def due(tables: Iterable[tuple[Table, int]], finished: Finished) -> list[Planned]:

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, cast
 
 from truelabel.checks import check_whole
-from truelabel.experiments.plan import Planned
+from truelabel.experiments.plan import Planned, longest_last
 from truelabel.experiments.records import Records
 from truelabel.experiments.work import Ended, Site, failure, work
 from truelabel.training.memory import keep_freed_memory
@@ -55,7 +55,7 @@ class Processes:
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""
         site = replace(site, threads=1)
-        waiting = list(reversed(planned))
+        waiting = longest_last(planned)
         busy: dict[Connection, tuple[Any, Planned]] = {}
         idle: list[tuple[Connection, Any]] = []
         try:
@@ -106,7 +106,7 @@ class Ray:
             ray.init(log_to_driver=False)
         there = replace(site, results=None)
         task: Any = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0)(work)
-        waiting, running = list(reversed(planned)), dict[Any, Planned]()
+        waiting, running = longest_last(planned), dict[Any, Planned]()
         while running or (waiting and not _over(end)):
             while waiting and len(running) < self.workers and not _over(end):
                 run = waiting.pop()

@@ -105,11 +105,11 @@ def reproduce(
         waiting = _readable(waiting, site, variation, looked, missing)
         if not waiting or (end is not None and time.monotonic() >= end):
             break
-        left = sum(map(cost, waiting))
+        left = sum(run.cost for run in waiting)
         for run, ended in does.run(waiting, site, end):
             attempted.add(run.id)
             counts[ended.end] += 1
-            cost_done, left = cost_done + cost(run), left - cost(run)
+            cost_done, left = cost_done + run.cost, left - run.cost
             speed = (time.monotonic() - began) / cost_done
             listen(Progress(len(attempted), len(attempted | {r.id for r in waiting}), run, ended, left * speed))
         if all(run.id in attempted for run in waiting):
@@ -118,14 +118,6 @@ def reproduce(
     still = [run for run in due(wanted, records.finished()) if shard.has(run.id)]
     still = _readable(still, site, variation, looked, missing)
     return Report(counts["done"], counts["failed"], counts["stopped"], len(still), missing)
-
-
-def cost(run: Planned) -> float:
-    """How long a run takes, in no unit: epochs times examples, for the estimate of what is left."""
-    setting = run.setting
-    if isinstance(setting, Calculation):
-        return 1.0
-    return float(setting.training.epochs * (setting.train or 50_000))
 
 
 def _readable(

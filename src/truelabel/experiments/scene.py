@@ -15,13 +15,17 @@ from torch import Tensor
 
 from truelabel.annotations import Annotations
 from truelabel.corruption import Corruption
-from truelabel.data import Dataset
+from truelabel.data import Dataset, data_root
+from truelabel.experiments.calculation import hashed
 from truelabel.experiments.drawing import draw
-from truelabel.experiments.material import load_material
+from truelabel.experiments.material import Material, load_material
 from truelabel.experiments.noises import make_noise
 from truelabel.experiments.setting import Setting
 from truelabel.metrics import reader_confusion
 from truelabel.training.seeds import generator_of
+
+_LAST: dict[str, Material] = {}
+"""What the last run of this process worked on, by what it was made from: the next run mostly wants the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +57,7 @@ class Scene:
         cls, setting: Setting, seed: int, root: Path | None, device: torch.device, masks: Path | None = None
     ) -> Scene:
         """Load the data of a setting, and let the labels go wrong."""
-        material = load_material(
-            setting.data, root=root, train=setting.train, test=setting.test, **dict(setting.data_options)
-        )
+        material = _material(setting, data_root(root))
         generator = generator_of(seed, "experiment", "noise")
         if setting.noise == "given":
             if material.given is None:
@@ -124,6 +126,15 @@ def some_of(said: Annotations, generator: torch.Generator, labels: int | None = 
     rank = np.arange(said.size) - np.searchsorted(example, example)
     kept = np.sort(order[rank < labels])
     return replace(said, example=said.example[kept], annotator=said.annotator[kept], label=said.label[kept])
+
+
+def _material(setting: Setting, root: Path) -> Material:
+    options = dict(setting.data_options)
+    key = hashed({"root": str(root), "data": [setting.data, setting.train, setting.test], "options": options})
+    if key not in _LAST:
+        _LAST.clear()  # first, so that two of them are never in memory at once
+        _LAST[key] = load_material(setting.data, root=root, train=setting.train, test=setting.test, **options)
+    return _LAST[key]
 
 
 def _corrupted(corruption: Corruption, data: Dataset, generator: torch.Generator, masks: Path | None) -> Annotations:

@@ -6,6 +6,7 @@ from truelabel.networks.lenet import LeNet5
 from truelabel.networks.mlp import MLP
 from truelabel.networks.network import Adapted, Network, adapt
 from truelabel.networks.resnet import ResNet, Stem, resnet18, resnet34, resnet50
+from truelabel.networks.standardised import Standardised
 from truelabel.networks.trunk import Trunk
 from truelabel.networks.unet import UNet
 from truelabel.networks.wide_resnet import WideResNet
@@ -19,6 +20,7 @@ __all__ = [
     "Network",
     "ResNet",
     "Shape",
+    "Standardised",
     "Stem",
     "TannoCNN",
     "Trunk",

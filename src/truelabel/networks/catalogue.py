@@ -14,6 +14,7 @@ from truelabel.networks.lenet import LeNet5
 from truelabel.networks.mlp import MLP
 from truelabel.networks.network import Network, adapt
 from truelabel.networks.resnet import ResNet, Stem
+from truelabel.networks.standardised import CIFAR_DEVIATION, CIFAR_MEAN, Standardised
 from truelabel.networks.unet import UNet
 from truelabel.networks.wide_resnet import WideResNet
 
@@ -105,6 +106,13 @@ def _wide_resnet(shape: Shape, name: str, depth: int, width: int) -> Network:
     return WideResNet(depth, width, channels)
 
 
+def _for_cifar(shape: Shape, name: str, depth: int, width: int) -> Network:
+    channels, _, _ = _image(shape, name)
+    if channels != len(CIFAR_MEAN):
+        raise ValueError(f"network {name!r} takes images with 3 channels, got {channels}: use network 'wrn-28-2'")
+    return Standardised(WideResNet(depth, width, channels), CIFAR_MEAN, CIFAR_DEVIATION)
+
+
 def _unet(shape: Shape, width: int = 16) -> Network:
     if len(shape) not in (3, 4):
         raise ValueError(
@@ -145,10 +153,12 @@ NETWORKS: dict[str, Callable[[Shape], Network]] = {
     "resnet-34-imagenet": lambda shape: _resnet(shape, "resnet-34-imagenet", depth=34, stem="imagenet"),
     "resnet-50-imagenet": lambda shape: _resnet(shape, "resnet-50-imagenet", depth=50, stem="imagenet"),
     "wrn-28-2": lambda shape: _wide_resnet(shape, "wrn-28-2", depth=28, width=2),
+    "wrn-28-2-cifar": lambda shape: _for_cifar(shape, "wrn-28-2-cifar", depth=28, width=2),
     "unet": _unet,
 }
 """From name to a function that builds the network for the shape of one example. "auto" is an MLP for flat
 features, LeNet-5 for images with one channel up to 32 x 32, and ResNet-18 for all other images. Those that end with
-"-imagenet" start with the 7 x 7 stride-2 stem that halves an image twice (Yao 2021 has it on small images too)."""
+"-imagenet" start with the 7 x 7 stride-2 stem that halves an image twice (Yao 2021 has it on small images too);
+"wrn-28-2-cifar" takes the mean and standard deviation of CIFAR-10's channels out first (Englesson 2023)."""
 
 _SIZED: dict[str, Callable[[Shape, int], Network]] = {"mlp": _mlp, "tanno-cnn": _tanno, "unet": _unet}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from torch import Tensor, nn
 
+from truelabel.networks.conv_stack import Stage, conv_stack
 from truelabel.networks.network import Network
 
 
@@ -12,9 +15,7 @@ class LeNet5(Network):
 
     Every convolution keeps the size of its input ("same") and is followed by ReLU; the first two are also
     followed by 2x2 max pooling. The published code flattens the 120 maps, so the dense layer depends on the
-    size of the images.
-
-    Differs from the paper: torch's default initialisation instead of Keras's Glorot uniform.
+    size of the images. Weights start as there: Glorot uniform, Keras's default, and biases at zero.
 
     Args:
         channels: C of the images.
@@ -48,7 +49,16 @@ class LeNet5(Network):
             nn.Linear(120 * (height // 4) * (width // 4), self.features),
             nn.ReLU(),
         )
+        for layer in self.layers:
+            if isinstance(layer, (nn.Conv2d, nn.Linear)):
+                nn.init.xavier_uniform_(layer.weight)
+                nn.init.zeros_(cast(Tensor, layer.bias))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        features: Tensor = self.layers(inputs)
+        convolutions = (layer for layer in self.layers if isinstance(layer, nn.Conv2d))
+        stages = [
+            Stage(layer.weight, cast(Tensor, layer.bias), pool)
+            for layer, pool in zip(convolutions, (2, 2, 1), strict=True)
+        ]
+        features: Tensor = self.layers[-3:](conv_stack(inputs, stages))
         return features

@@ -47,7 +47,8 @@ class LogisticNormal(NoiseModel):
     Two linear heads give :math:`\mu` and :math:`c`, D numbers each; :math:`c c^\top + \lambda I` is the scale, not the
     covariance. A label far from the mean, :math:`\lVert y - \mu \rVert > \lambda`, is attenuated: the best :math:`c`
     turns its squared error into a logarithm. :math:`c` and :math:`-c` are the same model, and :math:`c = 0` is
-    stationary: its head must not start there.
+    stationary: its head must not start there. Both heads start as in the published code, Glorot uniform (Keras's
+    default) with biases at zero.
 
     The target :math:`y` of class k is the inverse of the softmax at :math:`1-t` on k plus t spread over all corners:
     with the dummy class, a corner more that no label has and whose logit is zero, :math:`D = K` and :math:`y = a e_k`,
@@ -119,9 +120,9 @@ class LogisticNormal(NoiseModel):
         self.dummy = dummy
         size = classes if dummy else classes - 1
         self.target = temperature * math.log(((1 - smoothing) * (size + 1) + smoothing) / smoothing)
-        self.head = nn.Linear(features, size)
+        self.head = _linear(features, size)
         if covariance != "identity":
-            self.spread = nn.Linear(features, 1 if covariance == "isotropic" else size)
+            self.spread = _linear(features, 1 if covariance == "isotropic" else size)
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
         density = self._density(features)
@@ -184,6 +185,14 @@ class LogisticNormal(NoiseModel):
         if self.covariance == "full":
             return RankOneScale(spread, self.scale)
         return DiagonalScale((functional.softplus(spread) + self.scale).expand_as(mean))
+
+
+def _linear(features: int, size: int) -> nn.Linear:
+    """A head that starts Glorot uniform, with its bias at zero."""
+    layer = nn.Linear(features, size)
+    nn.init.xavier_uniform_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 def _at_least_single(values: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ r"""The mean of a softmax whose logits are Gaussian, by sampling, in memory that
 The mean is taken in log space, so it is exact for logits of any size. Samples pass through in tiles that fit a cache:
 
 - :func:`log_mean_softmax_at` needs labels. One pass over fresh draws, a tile at a time, gives the log probabilities and
-  all that their gradient needs; no draw is kept or repeated.
+  all that their gradient needs; no draw is kept or repeated. On a GPU with Triton it is one kernel, without tiles.
 - :func:`log_mean_softmax` gives all classes. Its gradient goes through the samples a second time, so it takes the draws
   as a tensor, which all examples share. Nothing reads the state of a generator; a CUDA graph may hold both.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
@@ -28,6 +29,9 @@ TILE_ON_CPU = 2**18
 
 TILE_ELSEWHERE = 2**25
 """Numbers in a tile on an accelerator, where launching a kernel costs more than memory."""
+
+SUMS_IN_REGISTERS = 128
+"""Sums K (2 + Q) for the gradient that the Triton kernel keeps for each of its lanes, which have 255 registers."""
 
 Normal = Callable[[Tensor], Tensor]
 """Fills a tensor with standard normal numbers and returns it."""
@@ -97,6 +101,20 @@ def log_mean_softmax_at(
     return values.view(labels.shape)
 
 
+def runs_as_one_kernel(loading: Tensor, scale: Tensor, normal: Normal) -> bool:
+    """Whether one Triton kernel does the pass: ``loading (U, K, 1 + Q)``, in float32 on a GPU.
+
+    Sums must fit the registers, draws come from torch's default generator, and Triton, which is optional, be there.
+    """
+    classes, columns = loading.shape[1:]
+    return (
+        all(tensor.is_cuda and tensor.dtype == torch.float32 for tensor in (loading, scale))
+        and classes * (columns + 1) <= SUMS_IN_REGISTERS
+        and normal is Tensor.normal_
+        and find_spec("triton") is not None
+    )
+
+
 class _OnePass(torch.autograd.Function):
     """``loading (U, K, 1 + Q)``: the mean and V side by side, for the mean is a factor whose draw is always one."""
 
@@ -104,6 +122,12 @@ class _OnePass(torch.autograd.Function):
     def forward(ctx: Any, loading: Tensor, scale: Tensor, labels: Tensor, samples: int, normal: Normal) -> Tensor:
         units, slots = labels.shape
         classes, columns = loading.shape[1:]
+        if runs_as_one_kernel(loading, scale, normal):
+            from truelabel.noise.sampled_softmax_kernel import label_sums
+
+            values, *gradients = label_sums(loading, scale, labels, samples)
+            ctx.save_for_backward(*gradients)
+            return values
         values = loading.new_empty(units, slots)
         to_loading = loading.new_zeros(units, slots, columns, classes)
         to_scale = loading.new_zeros(units, slots, classes)

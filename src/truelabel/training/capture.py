@@ -59,10 +59,16 @@ class CapturedStep:
         assert self.graph is not None
         self.index = index.clone()
         self.clear()
+        stream, generators = torch.cuda.current_stream(), torch.cuda.default_generators
+        states = [generator.clone_state() for generator in generators]
         try:
             with torch.cuda.graph(self.graph):
                 self.step(self.index)
         except RuntimeError as error:
+            # A recording that fails leaves its stream in place, and generators that refuse to draw.
+            torch.cuda.set_stream(stream)
+            for generator, state in zip(generators, states, strict=True):
+                generator.graphsafe_set_state(state)
             self.graph = None
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             warnings.warn(f"the step cannot be recorded as a CUDA graph and runs eagerly: {reason}", stacklevel=2)

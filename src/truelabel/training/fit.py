@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ def fit(
     """Train peers together on the labels that people gave.
 
     Every step minimises, summed over peers, the mean of weight times loss plus the penalty, with one backward pass.
+    On a GPU, products of float32 matrices are those of its tensor cores (TF32).
     With a ``folder`` the state is kept there after every epoch, or as ``pace`` says: a training that was killed goes on
     from there and ends with the same bits on a CPU, and one that had finished is loaded instead of repeated.
 
@@ -117,7 +118,7 @@ def fit(
     logging = logging or Logging()
     pace = pace or Pace()
     rank = fabric.global_rank
-    with seeded(seed, stage, "step", rank, fabric.device), ExitStack() as stack:
+    with seeded(seed, stage, "step", rank, fabric.device), tensor_cores(fabric.device), ExitStack() as stack:
         layout = _memory_format(fabric, config, data, peers)
         for peer in peers:
             if compiled:
@@ -309,6 +310,18 @@ def _memory_format(
     faster = fabric.device.type == "cuda" or not data.annotations.space
     foreign = any(isinstance(part, Adapted) for peer in peers for part in peer.modules())
     return torch.channels_last if pictures and faster and not foreign else torch.contiguous_format
+
+
+@contextmanager
+def tensor_cores(device: torch.device) -> Iterator[None]:
+    """Products of float32 matrices in TF32 on a GPU, as torch has convolutions anyway; and as before afterwards."""
+    before = torch.get_float32_matmul_precision()
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _laid_out(module: nn.Module, layout: torch.memory_format) -> nn.Module:

@@ -1,0 +1,258 @@
+"""Kernels of :mod:`truelabel.networks.conv_stack`: convolutions as products of matrices that are never formed.
+
+A row of such a matrix is a place where the kernel lies, a column one of its C S S numbers, ordered ``(dy, dx, c)``.
+Maps are channels last and padded with zeros, so that a number is at the address of its row plus that of its column,
+and nothing has to be asked at the border. Products are those of the tensor cores, TF32, as of torch's convolutions.
+
+Triton is optional: only :mod:`truelabel.networks.conv_stack` imports this file, when it needs the kernels.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+from __future__ import annotations
+
+from typing import Any
+
+import triton
+import triton.language as tl
+
+jit: Any = triton.jit
+
+
+@jit
+def _columns(k, SIZE: tl.constexpr, C: tl.constexpr, WIDTH: tl.constexpr, K_BLOCK: tl.constexpr):
+    """Address of columns relative to a row; those behind the last one look at the first, and must count nothing."""
+    k = tl.where(k < SIZE * SIZE * C, k, 0)
+    column = k // (SIZE * C) * (WIDTH * C) + k % (SIZE * C)
+    # The compiler cannot see that numbers lie side by side, which is what wide loads need.
+    if C % 4 == 0:
+        column = tl.max_contiguous(tl.multiple_of(column, 4), 4)
+    elif C % 2 == 0:
+        column = tl.max_contiguous(tl.multiple_of(column, 2), 2)
+    return column
+
+
+@jit(do_not_specialize=["rows"])
+def forward(
+    maps,
+    weight,
+    bias,
+    out,
+    chosen,
+    rows,
+    out_n,
+    out_h,
+    out_w,
+    out_c,
+    C: tl.constexpr,
+    PADDED_H: tl.constexpr,
+    PADDED_W: tl.constexpr,
+    SIZE: tl.constexpr,
+    POOL: tl.constexpr,
+    PLACES_H: tl.constexpr,
+    PLACES_W: tl.constexpr,
+    OUT: tl.constexpr,
+    M_BLOCK: tl.constexpr,
+    K_BLOCK: tl.constexpr,
+    O_BLOCK: tl.constexpr,
+):
+    """Convolution, the largest of POOL x POOL places, bias, ReLU; ``chosen`` says which place it was, POOL² if none."""
+    row = tl.program_id(0) * M_BLOCK + tl.arange(0, M_BLOCK)
+    there = row < rows
+    row = tl.where(there, row, 0)
+    n = row // (PLACES_H * PLACES_W)
+    h = row // PLACES_W % PLACES_H
+    w = row % PLACES_W
+    start = n * (PADDED_H * PADDED_W * C) + (h * POOL * PADDED_W + w * POOL) * C
+    o = tl.arange(0, O_BLOCK)
+    best = tl.full((M_BLOCK, O_BLOCK), float("-inf"), tl.float32)
+    place = tl.zeros((M_BLOCK, O_BLOCK), tl.int32)
+    for s in tl.static_range(POOL * POOL):
+        sums = tl.zeros((M_BLOCK, O_BLOCK), tl.float32)
+        for first in range(0, SIZE * SIZE * C, K_BLOCK):
+            k = first + tl.arange(0, K_BLOCK)
+            column = _columns(k, SIZE, C, PADDED_W, K_BLOCK)
+            seen = tl.load(maps + (start + (s // POOL * PADDED_W + s % POOL) * C)[:, None] + column[None, :])
+            kernel = tl.load(
+                weight + o[None, :] * (SIZE * SIZE * C) + k[:, None],
+                mask=(k < SIZE * SIZE * C)[:, None] & (o < OUT)[None, :],
+                other=0.0,
+            )
+            sums = tl.dot(seen, kernel, sums)
+        place = tl.where(sums > best, s, place)
+        best = tl.maximum(sums, best)
+    best += tl.load(bias + o, mask=o < OUT, other=0.0)[None, :]
+    kept = there[:, None] & (o < OUT)[None, :]
+    address = n[:, None] * out_n + h[:, None] * out_h + w[:, None] * out_w + o[None, :] * out_c
+    tl.store(out + address, tl.maximum(best, 0.0), mask=kept)
+    place = tl.where(best > 0, place, POOL * POOL)
+    tl.store(chosen + row[:, None] * OUT + o[None, :], place.to(tl.uint8), mask=kept)
+
+
+@jit(do_not_specialize=["rows"])
+def through_last(
+    gradient,
+    chosen,
+    out,
+    rows,
+    POOL: tl.constexpr,
+    PLACES: tl.constexpr,
+    PLACES_W: tl.constexpr,
+    FULL_H: tl.constexpr,
+    FULL_W: tl.constexpr,
+    OUT: tl.constexpr,
+    MARGIN: tl.constexpr,
+    M_BLOCK: tl.constexpr,
+    O_BLOCK: tl.constexpr,
+):
+    """Gradient ``(N, O, PH, PW)`` of what a stage gave to that of its convolution, padded and channels last."""
+    row = tl.program_id(0) * M_BLOCK + tl.arange(0, M_BLOCK)
+    o = tl.arange(0, O_BLOCK)
+    there = (row < rows)[:, None] & (o < OUT)[None, :]
+    n = row // PLACES
+    value = tl.load(gradient + (n * PLACES * OUT + row % PLACES)[:, None] + o[None, :] * PLACES, mask=there, other=0.0)
+    place = tl.load(chosen + row[:, None] * OUT + o[None, :], mask=there, other=POOL * POOL)
+    _spread(value, place, out, row, o, there, POOL, PLACES, PLACES_W, FULL_H, FULL_W, OUT, MARGIN)
+
+
+@jit
+def _spread(
+    value,
+    place,
+    out,
+    row,
+    o,
+    there,
+    POOL: tl.constexpr,
+    PLACES: tl.constexpr,
+    PLACES_W: tl.constexpr,
+    FULL_H: tl.constexpr,
+    FULL_W: tl.constexpr,
+    OUT: tl.constexpr,
+    MARGIN: tl.constexpr,
+):
+    """To the place that was chosen, and zero to the others."""
+    width = FULL_W + 2 * MARGIN
+    height = FULL_H + 2 * MARGIN
+    h = row % PLACES // PLACES_W * POOL + MARGIN
+    w = row % PLACES_W * POOL + MARGIN
+    start = (row // PLACES * (height * width) + h * width + w) * OUT
+    for s in tl.static_range(POOL * POOL):
+        address = (start + (s // POOL * width + s % POOL) * OUT)[:, None] + o[None, :]
+        tl.store(out + address, tl.where(place == s, value, 0.0), mask=there)
+
+
+@jit(do_not_specialize=["rows"])
+def to_maps(
+    gradient,
+    weight,
+    chosen,
+    out,
+    rows,
+    OUT: tl.constexpr,
+    PADDED_H: tl.constexpr,
+    PADDED_W: tl.constexpr,
+    SIZE: tl.constexpr,
+    PLACES_H: tl.constexpr,
+    PLACES_W: tl.constexpr,
+    C: tl.constexpr,
+    POOL: tl.constexpr,
+    FULL_H: tl.constexpr,
+    FULL_W: tl.constexpr,
+    MARGIN: tl.constexpr,
+    M_BLOCK: tl.constexpr,
+    K_BLOCK: tl.constexpr,
+    C_BLOCK: tl.constexpr,
+):
+    """Gradient of a convolution's maps, sent on through the pooling and ReLU that made them; POOL 0: there is none."""
+    row = tl.program_id(0) * M_BLOCK + tl.arange(0, M_BLOCK)
+    there = row < rows
+    row = tl.where(there, row, 0)
+    n = row // (PLACES_H * PLACES_W)
+    start = (n * (PADDED_H * PADDED_W) + row // PLACES_W % PLACES_H * PADDED_W + row % PLACES_W) * OUT
+    c = tl.arange(0, C_BLOCK)
+    sums = tl.zeros((M_BLOCK, C_BLOCK), tl.float32)
+    for first in range(0, SIZE * SIZE * OUT, K_BLOCK):
+        k = first + tl.arange(0, K_BLOCK)
+        seen = tl.load(gradient + start[:, None] + _columns(k, SIZE, OUT, PADDED_W, K_BLOCK)[None, :])
+        # The kernel turned by half a circle.
+        turned = (k % OUT * (SIZE * SIZE) + SIZE * SIZE - 1 - k // OUT) * C
+        real = (k < SIZE * SIZE * OUT)[:, None] & (c < C)[None, :]
+        kernel = tl.load(weight + turned[:, None] + c[None, :], mask=real, other=0.0)
+        sums = tl.dot(seen, kernel, sums)
+    kept = there[:, None] & (c < C)[None, :]
+    if POOL == 0:
+        tl.store(out + row[:, None] * C + c[None, :], sums, mask=kept)
+    else:
+        place = tl.load(chosen + row[:, None] * C + c[None, :], mask=kept, other=POOL * POOL)
+        _spread(sums, place, out, row, c, kept, POOL, PLACES_H * PLACES_W, PLACES_W, FULL_H, FULL_W, C, MARGIN)
+
+
+@jit(do_not_specialize=["rows"])
+def to_weight(
+    maps,
+    gradient,
+    parts,
+    rows,
+    SHARE: tl.constexpr,
+    C: tl.constexpr,
+    PADDED_H: tl.constexpr,
+    PADDED_W: tl.constexpr,
+    SIZE: tl.constexpr,
+    H: tl.constexpr,
+    W: tl.constexpr,
+    OUT: tl.constexpr,
+    MARGIN: tl.constexpr,
+    M_BLOCK: tl.constexpr,
+    K_BLOCK: tl.constexpr,
+    O_BLOCK: tl.constexpr,
+):
+    """Gradients of weight and, as a row behind its C S S, of bias, over a share of the rows."""
+    k = tl.program_id(0) * K_BLOCK + tl.arange(0, K_BLOCK)
+    o = tl.arange(0, O_BLOCK)
+    taps: tl.constexpr = SIZE * SIZE * C
+    column = _columns(k, SIZE, C, PADDED_W, K_BLOCK)
+    sums = tl.zeros((K_BLOCK, O_BLOCK), tl.float32)
+    ones = tl.zeros((O_BLOCK,), tl.float32)
+    begin = tl.program_id(1) * SHARE
+    for first in range(0, SHARE, M_BLOCK):
+        row = begin + first + tl.arange(0, M_BLOCK)
+        there = row < rows
+        row = tl.where(there, row, 0)
+        n, h, w = row // (H * W), row // W % H, row % W
+        seen = tl.load(maps + ((n * PADDED_H + h) * PADDED_W + w)[None, :] * C + column[:, None])
+        place = (n * (H + 2 * MARGIN) + h + MARGIN) * (W + 2 * MARGIN) + w + MARGIN
+        value = tl.load(
+            gradient + place[:, None] * OUT + o[None, :], mask=there[:, None] & (o < OUT)[None, :], other=0.0
+        )
+        sums = tl.dot(seen, value, sums)
+        ones += tl.sum(value, 0)
+    address = parts + tl.program_id(1) * ((taps + 1) * OUT)
+    tl.store(address + k[:, None] * OUT + o[None, :], sums, mask=(k < taps)[:, None] & (o < OUT)[None, :])
+    tl.store(address + taps * OUT + o, ones, mask=(o < OUT) & (tl.program_id(0) == 0))
+
+
+@jit
+def add_up(
+    parts,
+    to_weight,
+    to_bias,
+    PARTS: tl.constexpr,
+    C: tl.constexpr,
+    AREA: tl.constexpr,
+    OUT: tl.constexpr,
+    P_BLOCK: tl.constexpr,
+    J_BLOCK: tl.constexpr,
+):
+    """The shares, always in the same order; the weight's as torch holds it, ``(O, C, S, S)``."""
+    j = tl.program_id(0) * J_BLOCK + tl.arange(0, J_BLOCK)
+    size: tl.constexpr = (AREA * C + 1) * OUT
+    total = tl.zeros((J_BLOCK,), tl.float32)
+    for first in range(0, PARTS, P_BLOCK):
+        p = first + tl.arange(0, P_BLOCK)
+        shares = tl.load(
+            parts + p[:, None] * size + j[None, :], mask=(p < PARTS)[:, None] & (j < size)[None, :], other=0.0
+        )
+        total += tl.sum(shares, 0)
+    k, o = j // OUT, j % OUT
+    tl.store(to_weight + (o * C + k % C) * AREA + k // C, total, mask=k < AREA * C)
+    tl.store(to_bias + o, total, mask=k == AREA * C)

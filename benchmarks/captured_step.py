@@ -161,11 +161,10 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     told = parser.parse_args()
     lines: list[dict[str, Any]] = []
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
 
     def note(case: str, kind: str, ms: float, steps: int) -> None:
         line = {"case": case, "method": told.method, "kind": kind, "ms_a_step": round(ms, 4), "steps": steps}
-        lines.append({**line, "epoch_s": round(ms * steps / 1000, 3), "device": device, "torch": torch.__version__})
+        lines.append({**line, "epoch_s": round(ms * steps / 1000, 3), "torch": torch.__version__})
         print(
             f"{case}, {told.method}, {kind}: {ms:.3f} ms a model-step, {ms * steps / 1000:.2f} s an epoch", flush=True
         )
@@ -174,15 +173,7 @@ def main() -> None:
         for case in told.cases:
             profile(job(case, 1, 0.1), told.method)
         return
-    for case in told.cases:
-        kinds = {"eager": (False, False), "captured": (True, False)}
-        if told.compile:
-            kinds["captured and compiled"] = (True, True)
-        for kind, (capture, compiled) in kinds.items():
-            given = replace(job(case, told.epochs, told.share), capture=capture, compiled=compiled)
-            spent, steps = seconds(given, told.method)
-            note(case, kind, 1000 * spent / steps, steps)
-    if told.sharing:
+    if told.sharing:  # first, for processes under the daemon wait for one that uses the GPU without it
         daemon = shutil.which("nvidia-cuda-mps-control")
         if daemon:
             subprocess.run([daemon, "-d"], check=False)
@@ -193,6 +184,16 @@ def main() -> None:
             note(case, f"captured, {trainings} at once", ms, len(given.inputs) // given.config.batch_size)
         if daemon:
             subprocess.run([daemon], input="quit\n", text=True, check=False)
+    for case in told.cases:
+        kinds = {"eager": (False, False), "captured": (True, False)}
+        if told.compile:
+            kinds["captured and compiled"] = (True, True)
+        for kind, (capture, compiled) in kinds.items():
+            given = replace(job(case, told.epochs, told.share), capture=capture, compiled=compiled)
+            spent, steps = seconds(given, told.method)
+            note(case, kind, 1000 * spent / steps, steps)
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    lines = [{**line, "device": device} for line in lines]
     if told.out:
         told.out.parent.mkdir(parents=True, exist_ok=True)
         with told.out.open("a") as file:

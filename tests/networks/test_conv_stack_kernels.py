@@ -11,14 +11,16 @@ from truelabel.networks.conv_stack import Stage, _fused
 pytest.importorskip("triton")
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
-# Products of a GPU are rounded to ten bits, those of the interpreter are not.
-TOLERANCE = 5e-3 if ON_GPU else 1e-5
+# Products of a GPU are rounded to ten bits, those of the interpreter are not; another place of a pool may then win.
+OF_VALUES, OF_GRADIENTS = (5e-3, 0.1) if ON_GPU else (1e-5, 1e-5)
 
 SHAPES: dict[str, tuple[tuple[int, ...], list[tuple[int, int, int]]]] = {
     "as LeNet-5": ((3, 1, 28, 28), [(6, 5, 2), (16, 5, 2), (120, 5, 1)]),
     "several channels, other kernels": ((2, 3, 6, 10), [(5, 3, 1), (7, 5, 2)]),
     "sizes that pooling does not divide": ((2, 2, 7, 11), [(4, 3, 2), (3, 3, 2)]),
     "one stage": ((5, 4, 4, 4), [(3, 1, 1)]),
+    "many maps, whose matrices are formed": ((2, 3, 7, 11), [(40, 3, 1), (50, 3, 1)]),
+    "many maps before few": ((2, 3, 7, 11), [(40, 3, 2), (7, 3, 2)]),
 }
 
 
@@ -48,17 +50,17 @@ def test_values_and_gradients_are_those_of_torch(name: str) -> None:
     leaves = [inputs, *(tensor for stage in stages for tensor in stage[:2])]
     expected = plainly(inputs, stages)
     values = _fused(inputs, stages)
-    assert_near(values, expected)
+    assert_near(values, expected, OF_VALUES)
     weights = torch.randn_like(values)
     wanted = torch.autograd.grad(expected, leaves, weights.double())
     for ours, theirs in zip(torch.autograd.grad(values, leaves, weights), wanted, strict=True):
         assert ours.is_contiguous() or ours.shape == inputs.shape
-        assert_near(ours, theirs)
+        assert_near(ours, theirs, OF_GRADIENTS)
 
 
-def assert_near(ours: Tensor, theirs: Tensor) -> None:
+def assert_near(ours: Tensor, theirs: Tensor, tolerance: float) -> None:
     assert ours.shape == theirs.shape
-    assert (ours - theirs).norm() <= TOLERANCE * theirs.norm()
+    assert (ours - theirs).norm() <= tolerance * theirs.norm()
 
 
 def test_inputs_without_gradient_get_none() -> None:

@@ -17,6 +17,9 @@ MULTIPROCESSORS = 132
 K_BLOCK = 32
 """Columns of a product at once."""
 
+DIRECT = 32
+"""Most maps that a convolution makes without its matrix being formed."""
+
 
 class Stage(NamedTuple):
     """A convolution that keeps the size of its maps, ReLU, and the largest of every ``pool`` x ``pool`` places.
@@ -37,9 +40,8 @@ def conv_stack(inputs: Tensor, stages: Sequence[Stage]) -> Tensor:
 
     .. math:: y_o = \max\Bigl(0,\; b_o + \max_{\text{pool}} \sum_{c} w_{oc} * x_c\Bigr)
 
-    cuDNN takes some forty kernels for three such stages and their gradients, most of which cannot fill a GPU when maps
-    are few and small. Here they are three forward and nine backward, and their sums have a fixed order: equal seeds
-    give equal bits.
+    cuDNN has kernels for many large maps. With few small ones, as in LeNet-5, the kernels here take less time, and
+    their sums have a fixed order: equal inputs give equal bits.
 
     Args:
         inputs: ``(N, C, H, W)``.
@@ -80,191 +82,259 @@ def _fused(inputs: Tensor, stages: Sequence[Stage]) -> Tensor:
     return values
 
 
+class _Shape(NamedTuple):
+    """Sizes of a stage: C, O, S, pool, H and W of what it sees, and the margin of zeros round that."""
+
+    channels: int
+    outputs: int
+    size: int
+    pool: int
+    height: int
+    width: int
+
+    @property
+    def margin(self) -> int:
+        return self.size // 2
+
+    @property
+    def taps(self) -> int:
+        return self.size**2 * self.channels
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """PH and PW of what it gives."""
+        return self.height // self.pool, self.width // self.pool
+
+    @property
+    def by_matrix(self) -> bool:
+        """Whether its matrix is formed, which pays where many maps are made of it and as many gradients go back."""
+        return self.pool == 1 and self.outputs > DIRECT
+
+    def padded(self, maps: int) -> tuple[int, int, int]:
+        """Size of ``maps`` with the margin, channels last."""
+        return self.height + 2 * self.margin, self.width + 2 * self.margin, maps
+
+    def sees(self) -> dict[str, int]:
+        """Constants of kernels that look at its maps."""
+        height, width, _ = self.padded(0)
+        return {"C": self.channels, "SIZE": self.size, "PADDED_H": height, "PADDED_W": width}
+
+
 class _ConvStack(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, pools: tuple[int, ...], inputs: Tensor, *flat: Tensor) -> Tensor:
-        from truelabel.networks import conv_stack_kernels as kernels
-
+        n, _, height, width = inputs.shape
+        shapes: list[_Shape] = []
+        for weight, pool in zip(flat[::2], pools, strict=True):
+            shapes.append(_Shape(weight.shape[1], weight.shape[0], weight.shape[2], pool, height, width))
+            height, width = shapes[-1].places
         # (O, S, S, C), so that the numbers of a column lie side by side.
         weights = [weight.permute(0, 2, 3, 1).contiguous() for weight in flat[::2]]
-        margins = [weight.shape[1] // 2 for weight in weights]
-        n, _, height, width = inputs.shape
-        maps = functional.pad(inputs.permute(0, 2, 3, 1), (0, 0, margins[0], margins[0], margins[0], margins[0]))
-        maps = maps.contiguous()
+        around = (shapes[0].margin,) * 4
+        maps = functional.pad(inputs.permute(0, 2, 3, 1), (0, 0, *around)).contiguous()
         kept: list[Tensor] = []
-        for number, (weight, bias, pool) in enumerate(zip(weights, flat[1::2], pools, strict=True)):
-            outputs, size, _, channels = weight.shape
-            padded = maps.shape[1:3]
-            height, width = height // pool, width // pool
-            last = number == len(weights) - 1
-            margin = 0 if last else margins[number + 1]
-            if last:
-                out = inputs.new_empty(n, outputs, height, width)
-                strides = out.stride(0), out.stride(2), out.stride(3), out.stride(1)
+        for shape, after, weight, bias in zip(shapes, [*shapes[1:], None], weights, flat[1::2], strict=True):
+            if after is None:
+                out = inputs.new_empty(n, shape.outputs, *shape.places)
+                within = out.permute(0, 2, 3, 1)
             else:
-                out = inputs.new_zeros(n, height + 2 * margin, width + 2 * margin, outputs)
-                strides = out.stride(0), out.stride(1), out.stride(2), out.stride(3)
-            chosen = torch.empty(n, height, width, outputs, dtype=torch.uint8, device=inputs.device)
-            rows, o_block = n * height * width, _power(outputs)
-            m_block = 128 if o_block <= 32 else 64
-            kernels.forward[(-(-rows // m_block),)](
-                maps,
-                weight,
-                bias,
-                out[:, margin:, margin:] if margin else out,
-                chosen,
-                rows,
-                *strides,
-                C=channels,
-                PADDED_H=padded[0],
-                PADDED_W=padded[1],
-                SIZE=size,
-                POOL=pool,
-                PLACES_H=height,
-                PLACES_W=width,
-                OUT=outputs,
-                M_BLOCK=m_block,
-                K_BLOCK=K_BLOCK,
-                O_BLOCK=o_block,
-                num_warps=_warps(o_block),
-            )
-            kept += [maps, chosen]
+                out = inputs.new_zeros(n, *after.padded(after.channels))
+                within = out[:, after.margin :, after.margin :]
+            chosen = torch.empty(n, *shape.places, shape.outputs, dtype=torch.uint8, device=inputs.device)
+            seen = _by_matrix if shape.by_matrix else _directly
+            kept += [seen(shape, maps, weight, bias, within, chosen), chosen]
             maps = out
         ctx.save_for_backward(*kept, *weights)
-        ctx.pools = pools
+        ctx.shapes = shapes
         return maps
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
-        from truelabel.networks import conv_stack_kernels as kernels
-
-        count = len(ctx.pools)
-        saved = ctx.saved_tensors
-        maps, chosen, weights = saved[: 2 * count : 2], saved[1 : 2 * count : 2], saved[2 * count :]
-        margins = [weight.shape[1] // 2 for weight in weights]
-        gradient = gradients[0].contiguous()
-        n, outputs, height, width = gradient.shape
-        sent, full = _room(maps[-1], margins[-1], outputs)
-        rows = n * height * width
-        kernels.through_last[(-(-rows // 32),)](
-            gradient,
-            chosen[-1],
-            sent,
-            rows,
-            POOL=ctx.pools[-1],
-            PLACES=height * width,
-            PLACES_W=width,
-            FULL_H=full[0],
-            FULL_W=full[1],
-            OUT=outputs,
-            MARGIN=margins[-1],
-            M_BLOCK=32,
-            O_BLOCK=_power(outputs),
-        )
+        shapes: list[_Shape] = ctx.shapes
+        count = len(shapes)
+        kept, weights = ctx.saved_tensors[: 2 * count], ctx.saved_tensors[2 * count :]
+        seen, chosen = kept[::2], kept[1::2]
+        sent, to_bias = _through_last(shapes[-1], gradients[0].contiguous(), chosen[-1])
         found: list[Tensor | None] = []
         for number in reversed(range(count)):
-            found = [*_to_weight(kernels, maps[number], sent, weights[number], margins[number]), *found]
-            if number or ctx.needs_input_grad[1]:
-                before = number - 1
-                sent = (
-                    _to_maps(
-                        kernels, sent, weights[number], chosen[before], ctx.pools[before], maps[before], margins[before]
-                    )
-                    if number
-                    else _to_maps(kernels, sent, weights[0])
-                )
+            shape, weight = shapes[number], weights[number]
+            found = [_to_weight(shape, seen[number], sent, weight), to_bias, *found]
+            if number:
+                sent, to_bias = _to_maps(shape, sent, weight, shapes[number - 1], chosen[number - 1])
+            elif ctx.needs_input_grad[1]:
+                sent, _ = _to_maps(shape, sent, weight)
         return None, sent.permute(0, 3, 1, 2) if ctx.needs_input_grad[1] else None, *found
 
 
-def _to_weight(kernels: Any, maps: Tensor, sent: Tensor, weight: Tensor, margin: int) -> tuple[Tensor, Tensor]:
-    outputs, size, _, channels = weight.shape
-    height, width = maps.shape[1] - 2 * margin, maps.shape[2] - 2 * margin
-    taps, rows = size * size * channels, maps.shape[0] * height * width
-    tiles, o_block = -(-taps // K_BLOCK), _power(outputs)
-    shares = max(1, min(2 * MULTIPROCESSORS // tiles, -(-rows // 256)))
-    share = -(-rows // (shares * 32)) * 32
-    parts = maps.new_empty(shares, (taps + 1) * outputs)
-    kernels.to_weight[tiles, shares](
+def _directly(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, out: Tensor, chosen: Tensor) -> Tensor:
+    """Fill ``out (N, PH, PW, O)`` and ``chosen``; gives what the gradient of the weight needs."""
+    rows, o_block = chosen.numel() // shape.outputs, _power(shape.outputs)
+    m_block = 128 if o_block <= DIRECT else 64
+    _kernels().forward[(-(-rows // m_block),)](
         maps,
-        sent,
-        parts,
+        weight,
+        bias,
+        out,
+        chosen,
         rows,
-        SHARE=share,
-        C=channels,
-        PADDED_H=maps.shape[1],
-        PADDED_W=maps.shape[2],
-        SIZE=size,
-        H=height,
-        W=width,
-        OUT=outputs,
-        MARGIN=(sent.shape[1] - height) // 2,
-        M_BLOCK=32,
+        *out.stride(),
+        **shape.sees(),
+        POOL=shape.pool,
+        PLACES_H=shape.places[0],
+        PLACES_W=shape.places[1],
+        OUT=shape.outputs,
+        M_BLOCK=m_block,
         K_BLOCK=K_BLOCK,
         O_BLOCK=o_block,
         num_warps=_warps(o_block),
     )
-    to_weight = maps.new_empty(outputs, channels, size, size)
-    to_bias = maps.new_empty(outputs)
-    kernels.add_up[(-(-(taps + 1) * outputs // 64),)](
+    return maps
+
+
+def _by_matrix(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, out: Tensor, chosen: Tensor) -> Tensor:
+    rows = chosen.numel() // shape.outputs
+    columns = maps.new_empty(rows, shape.taps)
+    _kernels().to_columns[-(-rows // 32), -(-shape.taps // 128)](
+        maps, columns, rows, **shape.sees(), H=shape.height, W=shape.width, M_BLOCK=32, K_BLOCK=128
+    )
+    _kernels().after_product[(-(-rows // 32),)](
+        columns @ weight.flatten(1).T,
+        bias,
+        out,
+        chosen,
+        rows,
+        *out.stride(),
+        H=shape.height,
+        W=shape.width,
+        OUT=shape.outputs,
+        M_BLOCK=32,
+        O_BLOCK=_power(shape.outputs),
+    )
+    return columns
+
+
+def _through_last(shape: _Shape, gradient: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradient of the last convolution and of its bias."""
+    rows = chosen.numel() // shape.outputs
+    programs = -(-rows // 32)
+    margin, out = _room(shape, gradient)
+    parts = gradient.new_empty(programs, shape.outputs)
+    _kernels().through_last[(programs,)](
+        gradient,
+        chosen,
+        out,
         parts,
-        to_weight,
-        to_bias,
+        rows,
+        POOL=shape.pool,
+        PLACES=shape.places[0] * shape.places[1],
+        PLACES_W=shape.places[1],
+        FULL_H=shape.height,
+        FULL_W=shape.width,
+        OUT=shape.outputs,
+        MARGIN=margin,
+        M_BLOCK=32,
+        O_BLOCK=_power(shape.outputs),
+    )
+    return out, parts.sum(0)
+
+
+def _to_weight(shape: _Shape, seen: Tensor, sent: Tensor, weight: Tensor) -> Tensor:
+    if shape.by_matrix:
+        product = (sent.flatten(0, 2).T @ seen).view(weight.shape)
+        return product.permute(0, 3, 1, 2).contiguous()
+    tiles, o_block = -(-shape.taps // K_BLOCK), _power(shape.outputs)
+    rows = len(seen) * shape.height * shape.width
+    shares = max(1, min(2 * MULTIPROCESSORS // tiles, -(-rows // 256)))
+    parts = seen.new_empty(shares, shape.taps * shape.outputs)
+    _kernels().to_weight[tiles, shares](
+        seen,
+        sent,
+        parts,
+        rows,
+        SHARE=-(-rows // (shares * 64)) * 64,
+        **shape.sees(),
+        H=shape.height,
+        W=shape.width,
+        OUT=shape.outputs,
+        MARGIN=shape.margin,
+        M_BLOCK=64,
+        K_BLOCK=K_BLOCK,
+        O_BLOCK=o_block,
+        num_warps=_warps(o_block),
+    )
+    gradient = seen.new_empty(shape.outputs, shape.channels, shape.size, shape.size)
+    _kernels().add_up[(-(-parts.shape[1] // 64),)](
+        parts,
+        gradient,
         PARTS=shares,
-        C=channels,
-        AREA=size * size,
-        OUT=outputs,
+        C=shape.channels,
+        AREA=shape.size**2,
+        OUT=shape.outputs,
         P_BLOCK=32,
         J_BLOCK=64,
     )
-    return to_weight, to_bias
+    return gradient
 
 
 def _to_maps(
-    kernels: Any,
-    sent: Tensor,
-    weight: Tensor,
-    chosen: Tensor | None = None,
-    pool: int = 0,
-    below: Tensor | None = None,
-    margin: int = 0,
-) -> Tensor:
-    """To the maps that a stage saw; on through the pooling before it, if that had ``chosen`` from maps ``below``."""
-    outputs, size, _, channels = weight.shape
-    n, height, width = sent.shape[0], sent.shape[1] - size + 1, sent.shape[2] - size + 1
-    rows, full = n * height * width, (height, width)
-    if below is None:
-        out = sent.new_empty(n, height, width, channels)
+    shape: _Shape, sent: Tensor, weight: Tensor, before: _Shape | None = None, chosen: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """To the maps that a stage saw or, through the pooling that made them, to the stage ``before`` and its bias."""
+    n, outputs = len(sent), shape.outputs
+    rows = n * shape.height * shape.width
+    m_block = 64 if shape.by_matrix or rows > 64 * 4 * MULTIPROCESSORS else 32
+    programs = -(-rows // m_block)
+    parts = sent.new_empty(programs, shape.channels)
+    if before is None:
+        full, margin, out = shape, 0, sent.new_empty(n, shape.height, shape.width, shape.channels)
     else:
-        out, full = _room(below, margin, channels)
-    m_block = 64 if rows > 64 * 4 * MULTIPROCESSORS else 32
-    kernels.to_maps[(-(-rows // m_block),)](
-        sent,
-        weight,
-        sent if chosen is None else chosen,
-        out,
-        rows,
-        OUT=outputs,
-        PADDED_H=sent.shape[1],
-        PADDED_W=sent.shape[2],
-        SIZE=size,
-        PLACES_H=height,
-        PLACES_W=width,
-        C=channels,
-        POOL=pool,
-        FULL_H=full[0],
-        FULL_W=full[1],
-        MARGIN=margin,
-        M_BLOCK=m_block,
-        K_BLOCK=K_BLOCK,
-        C_BLOCK=_power(channels),
-    )
-    return out
+        full, (margin, out) = before, _room(before, sent)
+    there = {
+        "C": shape.channels,
+        "SIZE": shape.size,
+        "POOL": 0 if before is None else before.pool,
+        "FULL_H": full.height,
+        "FULL_W": full.width,
+        "MARGIN": margin,
+        "M_BLOCK": m_block,
+        "C_BLOCK": _power(shape.channels),
+    }
+    passed = sent if chosen is None else chosen
+    if shape.by_matrix:
+        _kernels().from_columns[(programs,)](
+            sent.flatten(0, 2) @ weight.flatten(1), passed, out, parts, rows, H=shape.height, W=shape.width, **there
+        )
+    else:
+        _kernels().to_maps[(programs,)](
+            sent,
+            weight,
+            passed,
+            out,
+            parts,
+            rows,
+            OUT=outputs,
+            PADDED_H=sent.shape[1],
+            PADDED_W=sent.shape[2],
+            PLACES_H=shape.height,
+            PLACES_W=shape.width,
+            K_BLOCK=K_BLOCK,
+            **there,
+        )
+    return out, parts.sum(0)
 
 
-def _room(maps: Tensor, margin: int, outputs: int) -> tuple[Tensor, tuple[int, int]]:
-    """Zeros for the gradient of a convolution of ``maps``, padded alike, and the size of what lies within."""
-    return maps.new_zeros(*maps.shape[:3], outputs), (maps.shape[1] - 2 * margin, maps.shape[2] - 2 * margin)
+def _room(shape: _Shape, like: Tensor) -> tuple[int, Tensor]:
+    """The margin, and a place, for the gradient of a stage's convolution: channels last, zeros round it."""
+    if shape.by_matrix:
+        return 0, like.new_empty(len(like), shape.height, shape.width, shape.outputs)
+    return shape.margin, like.new_zeros(len(like), *shape.padded(shape.outputs))
+
+
+def _kernels() -> Any:
+    from truelabel.networks import conv_stack_kernels
+
+    return conv_stack_kernels
 
 
 def _warps(o_block: int) -> int:

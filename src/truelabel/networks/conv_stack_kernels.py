@@ -93,6 +93,7 @@ def through_last(
     gradient,
     chosen,
     out,
+    parts,
     rows,
     POOL: tl.constexpr,
     PLACES: tl.constexpr,
@@ -111,7 +112,7 @@ def through_last(
     n = row // PLACES
     value = tl.load(gradient + (n * PLACES * OUT + row % PLACES)[:, None] + o[None, :] * PLACES, mask=there, other=0.0)
     place = tl.load(chosen + row[:, None] * OUT + o[None, :], mask=there, other=POOL * POOL)
-    _spread(value, place, out, row, o, there, POOL, PLACES, PLACES_W, FULL_H, FULL_W, OUT, MARGIN)
+    _spread(value, place, out, parts, row, o, there, POOL, PLACES, PLACES_W, FULL_H, FULL_W, OUT, MARGIN)
 
 
 @jit
@@ -119,6 +120,7 @@ def _spread(
     value,
     place,
     out,
+    parts,
     row,
     o,
     there,
@@ -130,7 +132,9 @@ def _spread(
     OUT: tl.constexpr,
     MARGIN: tl.constexpr,
 ):
-    """To the place that was chosen, and zero to the others."""
+    """To the place that was chosen, and zero to the others; what reaches a bias, over the rows of this program."""
+    value = tl.where(place < POOL * POOL, value, 0.0)
+    tl.store(parts + tl.program_id(0) * OUT + o, tl.sum(value, 0), mask=o < OUT)
     width = FULL_W + 2 * MARGIN
     height = FULL_H + 2 * MARGIN
     h = row % PLACES // PLACES_W * POOL + MARGIN
@@ -147,6 +151,7 @@ def to_maps(
     weight,
     chosen,
     out,
+    parts,
     rows,
     OUT: tl.constexpr,
     PADDED_H: tl.constexpr,
@@ -184,7 +189,7 @@ def to_maps(
         tl.store(out + row[:, None] * C + c[None, :], sums, mask=kept)
     else:
         place = tl.load(chosen + row[:, None] * C + c[None, :], mask=kept, other=POOL * POOL)
-        _spread(sums, place, out, row, c, kept, POOL, PLACES_H * PLACES_W, PLACES_W, FULL_H, FULL_W, C, MARGIN)
+        _spread(sums, place, out, parts, row, c, kept, POOL, PLACES_H * PLACES_W, PLACES_W, FULL_H, FULL_W, C, MARGIN)
 
 
 @jit(do_not_specialize=["rows"])
@@ -206,13 +211,12 @@ def to_weight(
     K_BLOCK: tl.constexpr,
     O_BLOCK: tl.constexpr,
 ):
-    """Gradients of weight and, as a row behind its C S S, of bias, over a share of the rows."""
+    """Gradient of a weight over a share of the rows."""
     k = tl.program_id(0) * K_BLOCK + tl.arange(0, K_BLOCK)
     o = tl.arange(0, O_BLOCK)
     taps: tl.constexpr = SIZE * SIZE * C
     column = _columns(k, SIZE, C, PADDED_W, K_BLOCK)
     sums = tl.zeros((K_BLOCK, O_BLOCK), tl.float32)
-    ones = tl.zeros((O_BLOCK,), tl.float32)
     begin = tl.program_id(1) * SHARE
     for first in range(0, SHARE, M_BLOCK):
         row = begin + first + tl.arange(0, M_BLOCK)
@@ -225,17 +229,14 @@ def to_weight(
             gradient + place[:, None] * OUT + o[None, :], mask=there[:, None] & (o < OUT)[None, :], other=0.0
         )
         sums = tl.dot(seen, value, sums)
-        ones += tl.sum(value, 0)
-    address = parts + tl.program_id(1) * ((taps + 1) * OUT)
-    tl.store(address + k[:, None] * OUT + o[None, :], sums, mask=(k < taps)[:, None] & (o < OUT)[None, :])
-    tl.store(address + taps * OUT + o, ones, mask=(o < OUT) & (tl.program_id(0) == 0))
+    address = parts + tl.program_id(1) * (taps * OUT) + k[:, None] * OUT + o[None, :]
+    tl.store(address, sums, mask=(k < taps)[:, None] & (o < OUT)[None, :])
 
 
 @jit
 def add_up(
     parts,
     to_weight,
-    to_bias,
     PARTS: tl.constexpr,
     C: tl.constexpr,
     AREA: tl.constexpr,
@@ -243,16 +244,102 @@ def add_up(
     P_BLOCK: tl.constexpr,
     J_BLOCK: tl.constexpr,
 ):
-    """The shares, always in the same order; the weight's as torch holds it, ``(O, C, S, S)``."""
+    """The shares, always in the same order, as torch holds a weight: ``(O, C, S, S)``."""
     j = tl.program_id(0) * J_BLOCK + tl.arange(0, J_BLOCK)
-    size: tl.constexpr = (AREA * C + 1) * OUT
+    size: tl.constexpr = AREA * C * OUT
     total = tl.zeros((J_BLOCK,), tl.float32)
     for first in range(0, PARTS, P_BLOCK):
         p = first + tl.arange(0, P_BLOCK)
-        shares = tl.load(
-            parts + p[:, None] * size + j[None, :], mask=(p < PARTS)[:, None] & (j < size)[None, :], other=0.0
-        )
-        total += tl.sum(shares, 0)
-    k, o = j // OUT, j % OUT
-    tl.store(to_weight + (o * C + k % C) * AREA + k // C, total, mask=k < AREA * C)
-    tl.store(to_bias + o, total, mask=k == AREA * C)
+        there = (p < PARTS)[:, None] & (j < size)[None, :]
+        total += tl.sum(tl.load(parts + p[:, None] * size + j[None, :], mask=there, other=0.0), 0)
+    k = j // OUT
+    tl.store(to_weight + (j % OUT * C + k % C) * AREA + k // C, total, mask=j < size)
+
+
+@jit(do_not_specialize=["rows"])
+def to_columns(
+    maps,
+    columns,
+    rows,
+    C: tl.constexpr,
+    PADDED_H: tl.constexpr,
+    PADDED_W: tl.constexpr,
+    SIZE: tl.constexpr,
+    H: tl.constexpr,
+    W: tl.constexpr,
+    M_BLOCK: tl.constexpr,
+    K_BLOCK: tl.constexpr,
+):
+    """The matrix itself, ``(rows, S S C)``, where a library's product is worth more than the memory."""
+    row = tl.program_id(0) * M_BLOCK + tl.arange(0, M_BLOCK)
+    k = tl.program_id(1) * K_BLOCK + tl.arange(0, K_BLOCK)
+    taps: tl.constexpr = SIZE * SIZE * C
+    there = (row < rows)[:, None] & (k < taps)[None, :]
+    start = ((row // (H * W) * PADDED_H + row // W % H) * PADDED_W + row % W) * C
+    seen = tl.load(maps + start[:, None] + _columns(k, SIZE, C, PADDED_W, K_BLOCK)[None, :], mask=there)
+    tl.store(columns + row[:, None] * taps + k[None, :], seen, mask=there)
+
+
+@jit(do_not_specialize=["rows"])
+def after_product(
+    product,
+    bias,
+    out,
+    chosen,
+    rows,
+    out_n,
+    out_h,
+    out_w,
+    out_c,
+    H: tl.constexpr,
+    W: tl.constexpr,
+    OUT: tl.constexpr,
+    M_BLOCK: tl.constexpr,
+    O_BLOCK: tl.constexpr,
+):
+    """Bias and ReLU of a product ``(rows, O)``, each number to its place among the maps."""
+    row = tl.program_id(0) * M_BLOCK + tl.arange(0, M_BLOCK)
+    o = tl.arange(0, O_BLOCK)
+    there = (row < rows)[:, None] & (o < OUT)[None, :]
+    address = row[:, None] * OUT + o[None, :]
+    value = tl.load(product + address, mask=there, other=0.0) + tl.load(bias + o, mask=o < OUT, other=0.0)[None, :]
+    place = row // (H * W) * out_n + row // W % H * out_h + row % W * out_w
+    tl.store(out + place[:, None] + o[None, :] * out_c, tl.maximum(value, 0.0), mask=there)
+    tl.store(chosen + address, tl.where(value > 0, 0, 1).to(tl.uint8), mask=there)
+
+
+@jit(do_not_specialize=["rows"])
+def from_columns(
+    columns,
+    chosen,
+    out,
+    parts,
+    rows,
+    SIZE: tl.constexpr,
+    H: tl.constexpr,
+    W: tl.constexpr,
+    C: tl.constexpr,
+    POOL: tl.constexpr,
+    FULL_H: tl.constexpr,
+    FULL_W: tl.constexpr,
+    MARGIN: tl.constexpr,
+    M_BLOCK: tl.constexpr,
+    C_BLOCK: tl.constexpr,
+):
+    """Gradient of a matrix to that of the maps it was made of, sent on as by :func:`to_maps`."""
+    row = tl.program_id(0) * M_BLOCK + tl.arange(0, M_BLOCK)
+    h, w = row // W % H, row % W
+    c = tl.arange(0, C_BLOCK)
+    kept = (row < rows)[:, None] & (c < C)[None, :]
+    sums = tl.zeros((M_BLOCK, C_BLOCK), tl.float32)
+    for tap in tl.static_range(SIZE * SIZE):
+        down = SIZE // 2 - tap // SIZE
+        right = SIZE // 2 - tap % SIZE
+        there = (h + down >= 0) & (h + down < H) & (w + right >= 0) & (w + right < W)
+        address = (row + (down * W + right)) * (SIZE * SIZE * C) + tap * C
+        sums += tl.load(columns + address[:, None] + c[None, :], mask=kept & there[:, None], other=0.0)
+    if POOL == 0:
+        tl.store(out + row[:, None] * C + c[None, :], sums, mask=kept)
+    else:
+        place = tl.load(chosen + row[:, None] * C + c[None, :], mask=kept, other=POOL * POOL)
+        _spread(sums, place, out, parts, row, c, kept, POOL, H * W, W, FULL_H, FULL_W, C, MARGIN)

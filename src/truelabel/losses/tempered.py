@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -18,6 +19,9 @@ from truelabel.types import Batch, Prediction
 
 NEWTON_STEPS = 12
 BISECTIONS = 60
+
+MOST_IN_KERNEL = 1024
+"""Classes of a unit that a program of the kernel holds at once."""
 
 
 def tempered_softmax(activations: Tensor, temperature: float) -> Tensor:
@@ -160,6 +164,10 @@ def _heavy_shift(gaps: Tensor, t: float) -> Tensor:
     Newton's method on :math:`\log \sum_k \exp_t(\cdot)` as a function of :math:`s = \log(1 + (t-1)\,\mathrm{shift})`,
     where it is nearly a straight line, kept inside the bracket that it narrows: the same number of steps for all.
     """
+    if gaps.is_cuda and gaps.dtype == torch.float32 and gaps.shape[-1] <= MOST_IN_KERNEL and find_spec("triton"):
+        from truelabel.losses.tempered_kernel import heavy_shift
+
+        return heavy_shift(gaps, t, NEWTON_STEPS)
     scaled = (t - 1) * gaps
     low = torch.zeros_like(gaps[..., :1])
     high = torch.full_like(low, (t - 1) * math.log(gaps.shape[-1]))

@@ -80,6 +80,22 @@ def test_a_page_is_written(cli: Cli) -> None:
     assert "| `englesson2023/table-1` |" in text.split("## Not run yet")[1]
 
 
+def test_a_part_of_a_grid_is_searched_and_the_record_says_so(cli: Cli) -> None:
+    table = ("reproduce", "collier2020/table-1", "--scale", "smoke", "--device", "cpu", "--rows", "Ours*")
+    part = (*table, "--columns", "MNIST*", "--grid", "temperature=5,10")
+    code, printed, errors = cli(*part)
+    assert code == 0
+    assert errors.endswith("2 new records in runs/reproduce/smoke/collier2020.jsonl\n")
+    assert "smoke scale, temperature among 5, 10" in " ".join(printed.split())
+    lines = [json.loads(line) for line in Path("runs/reproduce/smoke/collier2020.jsonl").read_text().splitlines()]
+    assert [line["setting"]["options"]["temperature"] for line in lines] == [5, 10]
+    assert {json.dumps(line["variation"]) for line in lines} == {
+        '{"scale": "smoke", "grid": {"temperature": [5.0, 10.0]}}'
+    }
+    again = cli(*part[:-1], "temperature=10")
+    assert again[2] == "0 new records in runs/reproduce/smoke/collier2020.jsonl\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -96,6 +112,13 @@ def test_a_page_is_written(cli: Cli) -> None:
         (["englesson2023/table-1", "--on", "mars"], "--on must be processes or ray, got 'mars'"),
         (["englesson2023/table-1", "--precision", "64"], "precision must be one of 32-true, bf16-mixed, got '64'"),
         (["englesson2023/table-1", "--device", "tpu"], "device must be one of auto, cpu, cuda, mps, got 'tpu'"),
+        (["collier2020/table-1", "--grid", "temperature=7"], "--grid temperature=7: Ours, "),
+        (["collier2020/table-1", "--grid", "q=1"], "--grid q: no grid of table-1 has it; choose from "),
+        (
+            ["collier2020/table-1", "--grid", "temperature"],
+            "--grid must be NAME=VALUES, such as temperature=1,5,10, got",
+        ),
+        (["collier2020/table-1", "--grid", "softness=1", "--grid", "softness=2"], "--grid has softness twice"),
     ],
 )
 def test_a_wrong_call_is_one_line(arguments: list[str], message: str, cli: Cli) -> None:

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from truelabel.experiments.catalogue import PAPERS
 from truelabel.experiments.pages import page, variations
+from truelabel.experiments.plan import narrowed
 from truelabel.experiments.records import Records
 from truelabel.experiments.runner import reproduce
-from truelabel.experiments.scale import Variation
+from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.table import Paper, Table
 from truelabel.experiments.work import Site
 
@@ -43,3 +45,55 @@ def test_the_pages_of_the_documentation_are_what_the_records_say(name: str) -> N
     records = Records(ROOT / "results" / f"{name}.jsonl").read()
     there = (ROOT / "docs" / "tables" / f"{name}.md").read_text(encoding="utf-8")
     assert there == page(PAPERS[name], records), "run make tables"
+
+
+def parts(text: str) -> dict[str, str]:
+    """The parts of a page by what was run."""
+    _, *found = re.split(r"^\*\*(.*? scale.*?)\*\*", text, flags=re.M)
+    return dict(zip(found[::2], found[1::2], strict=True))
+
+
+def test_what_a_part_of_a_grid_chose_is_shown_apart(table: Table, site: Site, tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    other = replace(table, name="other", cells=table.cells[:2], published={})
+    paper = Paper("tiny", "Nobody 2000", (table, other))
+    variation = Variation(grid=(("q", (0.1, 0.9)),))
+    report = reproduce([varied_table(table, variation)], records, site, variation=variation)
+    assert report.done == 6 + 2 * (2 + 2)
+    assert all(record["variation"] == variation.to_json() for record in records.read())
+    first, second = page(paper, records.read()).split("## other")
+    # Rows without a grid are the paper's protocol, and nothing else of what was run is.
+    found = parts(first)
+    assert list(found) == ["paper scale", "paper scale, q among 0.1, 0.9"]
+    assert "2 runs are missing" in found["paper scale"]
+    assert "| CE | " in found["paper scale"]
+    assert "| GCE | " not in found["paper scale"]
+    assert "complete" in found["paper scale, q among 0.1, 0.9"]
+    assert "| GCE | " in found["paper scale, q among 0.1, 0.9"]
+    # A table without the grid is shown once, as the paper's.
+    assert list(parts(second)) == ["paper scale"]
+    assert "complete" in second
+    # The whole grid repeats nothing: two values' seed is there, the third is new, and what it chooses.
+    more = reproduce([table], records, site)
+    assert 2 <= more.done <= 6
+    found = parts(page(paper, records.read()).split("## other")[0])
+    assert list(found) == ["paper scale", "paper scale, q among 0.1, 0.9"]
+    assert all("complete" in part and "| GCE | " in part for part in found.values())
+
+
+def test_a_part_of_a_grid_of_which_nothing_was_run_is_not_shown(table: Table, site: Site, tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    variation = Variation(grid=(("q", (0.1,)),))
+    reproduce([varied_table(narrowed(table, "CE"), variation)], records, site, variation=variation)
+    assert list(parts(page(Paper("tiny", "Nobody 2000", (table,)), records.read()))) == ["paper scale"]
+
+
+def test_values_that_were_stated_for_one_table_need_not_fit_another(table: Table, site: Site, tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    cells = tuple(replace(cell, grid={"q": (0.3,)}) for cell in table.cells[2:])
+    other = replace(table, name="other", cells=cells, published={})
+    variation = Variation(grid=(("q", (0.1,)),))
+    reproduce([varied_table(table, variation)], records, site, variation=variation)
+    text = page(Paper("tiny", "Nobody 2000", (table, other)), records.read())
+    assert list(parts(text)) == ["paper scale", "paper scale, q among 0.1"]
+    assert "| `tiny/other` |" in text.split("## Not run yet")[1]

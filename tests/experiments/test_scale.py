@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truelabel.experiments.calculation import Calculation
-from truelabel.experiments.scale import Variation, varied, varied_table
+from truelabel.experiments.scale import Variation, check_grid, fitted, varied, varied_table
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.table import Cell, Published, Table
 from truelabel.training import TrainingConfig
@@ -211,3 +212,62 @@ def test_where_patience_ends_a_training_lengths_are_only_bounded() -> None:
         shorter = varied(setting, Variation(epochs=epochs))
         assert isinstance(shorter, Setting)
         assert shorter.options["ramp"] == ramp
+
+
+def stated(**grid: tuple[float, ...]) -> Variation:
+    return Variation(grid=tuple(grid.items()))
+
+
+SEARCHED = Cell("a", "b", LONG, {"noise_rate": (0.1, 0.2, 0.3), "ramp": (50, 10, 0)})
+
+
+def test_only_the_values_stated_are_searched_as_the_cell_has_them_and_in_its_order() -> None:
+    """The name of a run depends on whether it is 10 or 10.0, and of equally good options the first is chosen."""
+    plain = Cell("plain", "b", LONG)
+    table = varied_table(table_of([SEARCHED, plain]), stated(ramp=(10.0, 50.0)))
+    assert table.cells[0].grid == {"noise_rate": (0.1, 0.2, 0.3), "ramp": (50, 10)}
+    assert all(isinstance(value, int) for value in table.cells[0].grid["ramp"])
+    assert (table.cells[0].setting, table.cells[1]) == (LONG, plain)
+
+
+def test_what_is_stated_of_a_grid_goes_before_the_bounds_and_lengths_shrink_afterwards() -> None:
+    smoke = Variation(scale="smoke", epochs=10, grid=(("ramp", (10, 50)),))
+    assert varied_table(table_of([SEARCHED]), smoke).cells[0].grid == {"noise_rate": (0.1,), "ramp": (5, 1)}
+
+
+def test_a_subset_is_the_same_however_it_is_said_and_comes_back_from_a_record() -> None:
+    variation = stated(softness=(1.0,), burn_in=(20.0, 5.0, 20.0))
+    assert variation == stated(burn_in=(5, 20), softness=(1,))
+    assert len({variation, stated(burn_in=(5, 20), softness=(1,)), Variation()}) == 2
+    told = variation.to_json()
+    assert told == {"scale": "paper", "grid": {"burn_in": [5.0, 20.0], "softness": [1.0]}}
+    assert Variation.from_json(json.loads(json.dumps(told))) == variation
+    assert Variation.from_json({"scale": "small", "epochs": 3}) == Variation(scale="small", epochs=3)
+    assert variation.says() == "paper scale, burn_in among 5, 20, softness among 1"
+
+
+def test_values_and_options_that_are_not_searched_are_refused() -> None:
+    table = table_of([SEARCHED, Cell("plain", "b", LONG)])
+    with pytest.raises(ValueError, match=r"^--grid ramp=7: a, b of t does not search .*: choose from 50, 10, 0$"):
+        varied_table(table, stated(ramp=(10, 7)))
+    with pytest.raises(ValueError, match=r"^--grid q: no grid of t has it; choose from noise_rate, ramp$"):
+        check_grid([table], stated(q=(1,)))
+    with pytest.raises(ValueError, match="nothing is searched there"):
+        check_grid([table_of([Cell("plain", "b", LONG)])], stated(q=(1,)))
+    check_grid([table_of([Cell("plain", "b", LONG)]), table], stated(ramp=(1,)))
+
+
+@pytest.mark.parametrize("grid", [(("q", ()),), (("q", (1.0,)), ("q", (2.0,)))])
+def test_a_grid_has_every_option_once_and_not_empty(grid: Any) -> None:
+    with pytest.raises(ValueError, match="grid must have every option once"):
+        Variation(grid=grid)
+
+
+def test_a_table_is_fitted_to_what_was_stated_for_another() -> None:
+    other = Cell("other", "b", LONG, {"noise_rate": (0.4,)})
+    plain = Cell("plain", "b", LONG)
+    published = {("other", "b", "accuracy"): Published(1.0)}
+    found = fitted(table_of([SEARCHED, other, plain], published=published), stated(noise_rate=(0.1,), q=(0.5,)))
+    assert found is not None
+    assert (found[0].cells, found[0].published, found[1]) == ((SEARCHED, plain), {}, stated(noise_rate=(0.1,)))
+    assert fitted(table_of([other]), stated(noise_rate=(0.1,))) is None

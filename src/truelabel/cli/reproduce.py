@@ -30,6 +30,10 @@ def reproduce(
     batch_size: Annotated[int | None, typer.Option(help="Batch size instead of the paper's.")] = None,
     precision: Annotated[str | None, typer.Option(help="32-true or bf16-mixed.")] = None,
     network: Annotated[str | None, typer.Option(help="Network instead of the paper's.")] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(help="Search only these values of an option's grid: temperature=1,5,10; once for each option."),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Runs at once, each in a process of its own if more than 1.")] = 1,
     on: Annotated[str, typer.Option(help="processes of this machine, or a cluster of ray.")] = "processes",
     gpus: Annotated[float, typer.Option(help="With --on ray: GPUs of a run; a share lets several have one.")] = 0.0,
@@ -54,7 +58,7 @@ def reproduce(
     from truelabel.experiments.records import Records
     from truelabel.experiments.runner import reproduce as run_tables
     from truelabel.experiments.runner import site_for
-    from truelabel.experiments.scale import Variation, varied_table
+    from truelabel.experiments.scale import Variation, check_grid, varied_table
     from truelabel.training.memory import keep_freed_memory
 
     if list_ or not table:
@@ -69,6 +73,7 @@ def reproduce(
         precision=precision,  # type: ignore[arg-type]
         network=network,
         batch_size=batch_size,
+        grid=_grid(grid or []),
     )
     if seeds is not None and seeds < 1:
         raise ValueError(f"--seeds must be at least 1, got {seeds}")
@@ -80,7 +85,9 @@ def reproduce(
         write_atomically(markdown, page(paper, records.read()).encode())
         typer.echo(f"wrote {markdown}")
         return
-    scaled = [varied_table(each, variation) for each in _matching(tables, rows, columns)]
+    matching = _matching(tables, rows, columns)
+    check_grid(matching, variation)
+    scaled = [varied_table(each, variation) for each in matching]
     if not show:
         keep_freed_memory()
         report = run_tables(
@@ -98,6 +105,21 @@ def reproduce(
     _show(paper, scaled, records.finished(), seeds, as_json, variation)
     if not show and (report.failed or (report.missing and not report.done)):
         raise typer.Exit(1)
+
+
+def _grid(texts: list[str]) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """Values by option, from ``NAME=V1,V2``."""
+    grid: dict[str, tuple[float, ...]] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if name in grid:
+            raise ValueError(f"--grid has {name} twice: give all of its values at once, separated by commas")
+        try:
+            grid[name] = tuple(float(value) for value in values.split(","))
+        except ValueError:
+            raise ValueError(f"--grid must be NAME=VALUES, such as temperature=1,5,10, got {text!r}") from None
+    return tuple(grid.items())
 
 
 def _matching(tables: tuple[Table, ...], rows: str | None, columns: str | None) -> list[Table]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from truelabel.experiments.plan import Finished, due, scored
 from truelabel.experiments.records import Record
-from truelabel.experiments.scale import Variation, varied_table
+from truelabel.experiments.scale import Variation, fitted, varied_table
 from truelabel.experiments.summary import Entry, Summary, summarise
 from truelabel.experiments.table import Metric, Paper, Table
 
@@ -55,13 +55,18 @@ def _metric_table(table: Table, metric: Metric, summary: Summary, empty_rows: bo
 
 
 def variations(records: Sequence[Record]) -> list[Variation]:
-    """What there are records of, in the order in which they came; smoke tests show nothing."""
+    """What there are records of, in the order in which they came; smoke tests show nothing.
+
+    Where part of a grid was searched, the same without that comes first: what has no grid is run alike in both.
+    """
     known = {field.name for field in fields(Variation)}
     found: dict[Variation, None] = {}
     for record in records:
         said = record.get("variation", {})
         if said.get("scale", "paper") != "smoke" and said.keys() <= known:
-            found[Variation(**said)] = None
+            variation = Variation.from_json(said)
+            found[replace(variation, grid=())] = None
+            found[variation] = None
     return list(found)
 
 
@@ -90,11 +95,18 @@ def page(paper: Paper, records: Sequence[Record]) -> str:
 
 
 def _parts(table: Table, finished: Finished, found: Sequence[Variation]) -> Iterator[str]:
-    for variation in found:
-        at_scale = varied_table(table, variation)
+    shown: set[Variation] = set()
+    for each in found:
+        fit = fitted(table, each)
+        if fit is None or fit[1] in shown:
+            continue
+        fitting, variation = fit
+        shown.add(variation)
+        at_scale = varied_table(fitting, variation)
         summary = summarise(at_scale, finished)
-        there = sum(bool(entry.text) for entry in summary.values())
-        if there:
+        # What a stated grid does not change is told where all of it is searched, and again only beside what it changes.
+        places = {(c.row, c.column) for c in at_scale.cells if not variation.grid or variation.searches_less(c)}
+        if any(entry.text for (row, column, _), entry in summary.items() if (row, column) in places):
             left = len(due([(at_scale, at_scale.seeds)], finished))
             state = "complete" if not left else f"{left} runs are missing"
             yield f"**{variation.says()}**{_where(at_scale, finished)}; {state}.\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -67,10 +67,13 @@ class Variation:
         precision: of matrix products.
         network: instead of the paper's.
         batch_size: instead of the paper's.
+        grid: options with the only values of their grids that are searched, by name.
 
     Example:
         >>> Variation(scale="paper", epochs=30).says()
         'paper scale, 30 epochs'
+        >>> Variation(grid=(("temperature", (1, 5, 10)),)).says()
+        'paper scale, temperature among 1, 5, 10'
     """
 
     scale: ScaleName = "paper"
@@ -80,6 +83,7 @@ class Variation:
     precision: Precision | None = None
     network: str | None = None
     batch_size: int | None = None
+    grid: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if self.scale not in get_args(ScaleName):
@@ -89,6 +93,17 @@ class Variation:
                 check_whole(name, getattr(self, name))
         if self.precision is not None and self.precision not in get_args(Precision):
             raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}")
+        if any(not values for _, values in self.grid) or len(dict(self.grid)) < len(self.grid):
+            raise ValueError(f"grid must have every option once, with a value at least, got {self.grid}")
+        # One subset is one variation, however it was said.
+        plain = sorted((name, tuple(sorted({float(value) for value in values}))) for name, values in self.grid)
+        object.__setattr__(self, "grid", tuple(plain))
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Variation:
+        """What :meth:`to_json` of it says."""
+        grid = tuple((name, tuple(values)) for name, values in said.get("grid", {}).items())
+        return cls(**{**said, "grid": grid})
 
     @property
     def bounds(self) -> Scale:
@@ -97,7 +112,8 @@ class Variation:
 
     def to_json(self) -> dict[str, Any]:
         """What was said, without what was not."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        said = {name: value for name, value in asdict(self).items() if value is not None and name != "grid"}
+        return said | ({"grid": {name: list(values) for name, values in self.grid}} if self.grid else {})
 
     def says(self) -> str:
         """In words."""
@@ -105,7 +121,12 @@ class Variation:
         said = [f"{value} {words[name]}" for name, value in self.to_json().items() if name in words]
         said += [str(value) for value in (self.network, self.precision) if value is not None]
         said += [f"batches of {self.batch_size}"] if self.batch_size is not None else []
+        said += [f"{name} among {_listed(values)}" for name, values in self.grid]
         return ", ".join([f"{self.scale} scale", *said])
+
+    def searches_less(self, cell: Cell) -> bool:
+        """Whether it states values for the grid of a cell."""
+        return any(name in cell.grid for name, _ in self.grid)
 
 
 def varied(setting: Setting | Calculation, variation: Variation) -> Setting | Calculation:
@@ -137,14 +158,18 @@ def varied(setting: Setting | Calculation, variation: Variation) -> Setting | Ca
 
 
 def varied_table(table: Table, variation: Variation) -> Table:
-    """A table at a scale: its settings, fewer seeds, fewer values to search, fewer places."""
+    """A table at a scale: its settings, fewer seeds, fewer values to search, fewer places.
+
+    Raises:
+        ValueError: if the variation states a value that a cell does not search.
+    """
     bounds = variation.bounds
+    grids = {(cell.row, cell.column): _grid(cell, variation, table.name) for cell in table.cells}
     cells = table.cells if bounds.every_place else _covering(table)
     return replace(
         table,
         cells=tuple(
-            replace(cell, setting=varied(cell.setting, variation), grid=_fewer(_in_time(cell, variation), bounds.grid))
-            for cell in cells
+            replace(cell, setting=varied(cell.setting, variation), grid=grids[cell.row, cell.column]) for cell in cells
         ),
         seeds=_least(table.seeds, bounds.seeds) or table.seeds,
         published={
@@ -153,6 +178,57 @@ def varied_table(table: Table, variation: Variation) -> Table:
             if bounds.every_place or any(place[:2] == (cell.row, cell.column) for cell in cells)
         },
     )
+
+
+def check_grid(tables: Sequence[Table], variation: Variation) -> None:
+    """Raise ValueError if the variation states values of an option that none of the tables searches."""
+    names = sorted({name for table in tables for cell in table.cells for name in cell.grid})
+    for name, _ in variation.grid:
+        if name not in names:
+            there = f"choose from {', '.join(names)}" if names else "nothing is searched there"
+            raise ValueError(f"--grid {name}: no grid of {', '.join(table.name for table in tables)} has it; {there}")
+
+
+def fitted(table: Table, variation: Variation) -> tuple[Table, Variation] | None:
+    """A table without the cells that cannot be run as varied, and of the variation's grid what the table has.
+
+    What was stated for one table, or for some rows of it, need not hold for others. None if no cell is left.
+    """
+    cells = tuple(
+        cell
+        for cell in table.cells
+        if all(value in cell.grid[name] for name, values in variation.grid if name in cell.grid for value in values)
+    )
+    if not cells:
+        return None
+    kept = {(cell.row, cell.column) for cell in cells}
+    published = {place: number for place, number in table.published.items() if place[:2] in kept}
+    grid = tuple(stated for stated in variation.grid if any(stated[0] in cell.grid for cell in cells))
+    return replace(table, cells=cells, published=published), replace(variation, grid=grid)
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
+
+
+def _grid(cell: Cell, variation: Variation, table: str) -> dict[str, Any]:
+    """What is searched of a cell's grid: the values stated, all of them; of other options as many as the scale has."""
+    stated = dict(variation.grid)
+    grid = dict(cell.grid)
+    for name in stated.keys() & grid.keys():
+        for value in stated[name]:
+            if value not in grid[name]:
+                raise ValueError(
+                    f"--grid {name}={value:g}: {cell.row}, {cell.column} of {table} does not search that value: "
+                    f"choose from {_listed(grid[name])}"
+                )
+        # The cell's own, in its order: 1 and 1.0 are settings with other names, and of equals the first is chosen.
+        grid[name] = tuple(value for value in grid[name] if value in stated[name])
+    shortened = _in_time(replace(cell, grid=grid), variation)
+    return {
+        name: tuple(values) if name in stated else tuple(values)[: variation.bounds.grid]
+        for name, values in shortened.items()
+    }
 
 
 def _least(value: int | None, bound: int | None) -> int | None:
@@ -206,10 +282,6 @@ def _smoke(setting: Setting) -> Setting:
         training=config,
         data_options={**setting.data_options, **fitting},
     )
-
-
-def _fewer(grid: Mapping[str, Any], values: int | None) -> dict[str, Any]:
-    return {name: tuple(given)[:values] for name, given in grid.items()}
 
 
 def _covering(table: Table) -> tuple[Cell, ...]:

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import multiprocessing
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from truelabel.experiments import pool
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.plan import Planned
 from truelabel.experiments.pool import Here, Processes, Ray
@@ -62,3 +66,20 @@ def test_ray_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_workers_are_counted() -> None:
     with pytest.raises(ValueError, match="workers must be a whole number of at least 1, got 0"):
         Processes(0)
+
+
+@pytest.mark.long
+def test_workers_end_before_the_daemon_that_shares_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[int] = []
+
+    @contextmanager
+    def shared(site: Site) -> Iterator[None]:
+        yield
+        alive.append(len(multiprocessing.active_children()))
+
+    monkeypatch.setattr(pool, "_shared_gpu", shared)
+    options = {"scale": 1.0, "residual": 0.5}
+    planned = [Planned(Calculation(calculation="attenuated-loss", options=options), 0, "run")]
+    site = Site(tmp_path / "r.jsonl", tmp_path / "work", device="cpu")
+    assert [ended.end for _, ended in Processes(2).run(planned, site, None)] == ["done"]
+    assert alive == [0]

@@ -18,6 +18,9 @@ from truelabel.experiments.records import Records
 from truelabel.experiments.work import Ended, Site, failure, work
 from truelabel.training.memory import keep_freed_memory
 
+PATIENCE = 60.0
+"""Seconds that the daemon by which processes share a GPU has to end."""
+
 
 class Pool(Protocol):
     """Does runs and tells of each as it ends, in any order; what is not begun at ``end`` is left."""
@@ -58,8 +61,9 @@ class Processes:
         waiting = longest_last(planned)
         busy: dict[Connection, tuple[Any, Planned]] = {}
         idle: list[tuple[Connection, Any]] = []
-        try:
-            with _shared_gpu(site):
+        # Workers end before the daemon, which waits for whoever still uses the GPU.
+        with _shared_gpu(site):
+            try:
                 while busy or (waiting and not _over(end)):
                     while waiting and len(busy) < self.workers and not _over(end):
                         line, process = idle.pop() if idle else _start()
@@ -75,11 +79,11 @@ class Processes:
                             process.join()
                             ended = _died(run, site, process.exitcode)
                         yield run, ended
-        finally:
-            for line, process in [*idle, *((line, process) for line, (process, _) in busy.items())]:
-                line.close()
-                process.terminate()
-                process.join()
+            finally:
+                for line, process in [*idle, *((line, process) for line, (process, _) in busy.items())]:
+                    line.close()
+                    process.terminate()
+                    process.join()
 
 
 @dataclass(frozen=True)
@@ -172,4 +176,5 @@ def _shared_gpu(site: Site) -> Iterator[None]:
         yield
     finally:
         if started:
-            subprocess.run([daemon], input="quit\n", text=True, check=False, capture_output=True)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                subprocess.run([daemon], input="quit\n", text=True, check=False, capture_output=True, timeout=PATIENCE)

@@ -16,6 +16,8 @@ TESTS = Path(__file__).parent
 LAYERS = [
     "atomic",
     "checks",
+    "trial_kernel",
+    "kernels",
     "types",
     "frames",
     "coding",

@@ -18,8 +18,8 @@ from truelabel.training.optimizers import set_learning_rate
 
 pytest.importorskip("triton")
 
-from truelabel.training import adam_kernel
-from truelabel.training.adam_kernel import KernelAdam, KernelAdamW, updatable, works_on
+from truelabel.training import adam_kernel, optimizers
+from truelabel.training.adam_kernel import KernelAdam, KernelAdamW, updatable
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 PAIRS = [(KernelAdam, torch.optim.Adam), (KernelAdamW, torch.optim.AdamW)]
@@ -259,14 +259,15 @@ def test_empty_parameters_and_closures() -> None:
     assert full.max() < 1
 
 
-def test_where_the_kernel_does_not_run_torch_is_left_to_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert works_on.__wrapped__(DEVICE)
+def test_it_is_chosen_where_kernels_work_and_parameters_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen(name: str, kind: torch.dtype = torch.float32) -> Any:
+        return optimizers._in_one_launch(name, [{"params": [nn.Parameter(torch.ones(3, dtype=kind))]}])
 
-    def fail(*args: Any) -> None:
-        raise RuntimeError("Failed to find C compiler")
-
-    monkeypatch.setattr(adam_kernel._Table, "launch", fail)
-    assert not works_on.__wrapped__(DEVICE)
+    assert chosen("adam") is None, "nothing works on a CPU"
+    monkeypatch.setattr(optimizers, "kernels_work", lambda device: True)
+    assert chosen("adam") is KernelAdam
+    assert chosen("adamw") is KernelAdamW
+    assert chosen("adam", torch.float64) is None
 
 
 @on_gpu

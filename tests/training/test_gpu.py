@@ -107,6 +107,11 @@ def test_a_step_can_be_captured_and_equals_the_eager_one(learning: str) -> None:
         assert (ours - theirs).abs().mean() < 1e-5, name
 
 
+def test_the_optimiser_is_one_launch() -> None:
+    learner = Run(image_job(), Engine(device="cuda").fabric("32-true")).build("main", LEARNER)[0].to(DEVICE)
+    assert type(build_optimizer(learner, TrainingConfig(), DEVICE, steps=100)).__name__ == "KernelAdam"
+
+
 def test_it_learns_and_goes_on_from_its_folder(tmp_path: Path) -> None:
     job = replace(image_job(), folder=tmp_path / "run")
     learned = learn(METHODS["cross-entropy"], job, Engine(device="cuda"))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from truelabel.kernels import kernels_work
 from truelabel.losses.loss import from_logits, require_probabilities
 from truelabel.types import Batch, Prediction
 
@@ -164,7 +164,8 @@ def _heavy_shift(gaps: Tensor, t: float) -> Tensor:
     Newton's method on :math:`\log \sum_k \exp_t(\cdot)` as a function of :math:`s = \log(1 + (t-1)\,\mathrm{shift})`,
     where it is nearly a straight line, kept inside the bracket that it narrows: the same number of steps for all.
     """
-    if gaps.is_cuda and gaps.dtype == torch.float32 and gaps.shape[-1] <= MOST_IN_KERNEL and find_spec("triton"):
+    fits = gaps.dtype == torch.float32 and gaps.shape[-1] <= MOST_IN_KERNEL
+    if gaps.is_cuda and fits and kernels_work(gaps.device):
         from truelabel.losses.tempered_kernel import heavy_shift
 
         return heavy_shift(gaps, t, NEWTON_STEPS)

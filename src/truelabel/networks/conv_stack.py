@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
+
+from truelabel.kernels import kernels_work
 
 MULTIPROCESSORS = 132
 """Of an H200; how finely the sums over all places are shared out."""
@@ -65,13 +66,13 @@ def conv_stack(inputs: Tensor, stages: Sequence[Stage]) -> Tensor:
 
 
 def is_fused(inputs: Tensor, stages: Sequence[Stage]) -> bool:
-    """Whether kernels are used: for float32 on a GPU, outside mixed precision and torch.compile, if Triton is there."""
+    """Whether kernels are used: for float32 on a GPU, outside mixed precision and torch.compile, if they work."""
     tensors = [inputs, *(tensor for stage in stages for tensor in stage[:2])]
     return (
         all(tensor.is_cuda and tensor.dtype == torch.float32 for tensor in tensors)
         and not torch.is_autocast_enabled("cuda")
         and not torch.compiler.is_compiling()
-        and find_spec("triton") is not None
+        and kernels_work(inputs.device)
     )
 
 

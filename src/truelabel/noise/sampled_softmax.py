@@ -16,13 +16,14 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
+
+from truelabel.kernels import kernels_work
 
 TILE_ON_CPU = 2**18
 """Numbers in a tile: with its noise, 2 MiB in float32, near the core and long enough to hide the cost of a call."""
@@ -104,14 +105,14 @@ def log_mean_softmax_at(
 def runs_as_one_kernel(loading: Tensor, scale: Tensor, normal: Normal) -> bool:
     """Whether one Triton kernel does the pass: ``loading (U, K, 1 + Q)``, in float32 on a GPU.
 
-    Sums must fit the registers, draws come from torch's default generator, and Triton, which is optional, be there.
+    Sums must fit the registers, draws come from torch's default generator, and kernels work there.
     """
     classes, columns = loading.shape[1:]
     return (
         all(tensor.is_cuda and tensor.dtype == torch.float32 for tensor in (loading, scale))
         and classes * (columns + 1) <= SUMS_IN_REGISTERS
         and normal is Tensor.normal_
-        and find_spec("triton") is not None
+        and kernels_work(loading.device)
     )
 
 

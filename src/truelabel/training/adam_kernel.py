@@ -17,7 +17,6 @@ Only :mod:`truelabel.training.optimizers` imports this module, on a GPU: Triton 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 from __future__ import annotations
 
-import functools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor, nn
+from torch import Tensor
 
 jit: Any = triton.jit
 
@@ -46,18 +45,6 @@ def updatable(parameters: Sequence[Tensor]) -> bool:
     """Whether these can be given to the optimisers below: float32, dense in memory, all on one device."""
     single = len({parameter.device for parameter in parameters}) == 1
     return single and all(p.dtype == torch.float32 and _same_order(torch.empty_like(p), p) for p in parameters)
-
-
-@functools.cache
-def works_on(device: torch.device) -> bool:
-    """Whether the kernel compiles and runs there: Triton needs a C compiler, for one."""
-    parameter = nn.Parameter(torch.ones(3, device=device))
-    parameter.grad = torch.ones_like(parameter)
-    try:
-        KernelAdam([parameter]).step()
-        return bool((parameter < 1).all())
-    except Exception:  # Whatever stands in the way, torch's own optimiser does not need it.
-        return False
 
 
 class _InOneLaunch:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from truelabel.kernels import kernels_work
 from truelabel.learners import Learner
 from truelabel.training.config import TrainingConfig
 
@@ -52,14 +53,14 @@ def build_optimizer(
 
 def _in_one_launch(name: str, groups: Sequence[Mapping[str, Any]]) -> Callable[..., torch.optim.Optimizer] | None:
     """Our Adam or AdamW, whose kernel fills a GPU with small networks too, where it can be had."""
+    device = groups[0]["params"][0].device
     # Several processes hold gradients as slices of buckets: never tried with this kernel.
     alone = not torch.distributed.is_available() or not torch.distributed.is_initialized()
-    try:
-        from truelabel.training.adam_kernel import KernelAdam, KernelAdamW, updatable, works_on
-    except ImportError:
+    if not alone or not kernels_work(device):
         return None
-    parameters = [parameter for group in groups for parameter in group["params"]]
-    if not (alone and updatable(parameters) and parameters[0].is_cuda and works_on(parameters[0].device)):
+    from truelabel.training.adam_kernel import KernelAdam, KernelAdamW, updatable
+
+    if not updatable([parameter for group in groups for parameter in group["params"]]):
         return None
     return KernelAdam if name == "adam" else KernelAdamW
 

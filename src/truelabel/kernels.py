@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from importlib.util import find_spec
 
 import torch
 
+_FOUND: dict[torch.device, bool] = {}
 
-@functools.cache
+
 def kernels_work(device: torch.device) -> bool:
     """Whether Triton is there and can build kernels for ``device``, tried once: it needs a C compiler, for one.
+
+    They are not for torch.compile, which fuses what it sees.
 
     Example:
         >>> kernels_work(torch.device("cpu"))
         False
     """
-    if device.type != "cuda" or find_spec("triton") is None:
+    if device.type != "cuda" or torch.compiler.is_compiling() or find_spec("triton") is None:
         return False
+    if device not in _FOUND:
+        _FOUND[device] = _tried(device)
+    return _FOUND[device]
+
+
+def _tried(device: torch.device) -> bool:
     try:
         from truelabel.trial_kernel import doubled
 
-        return doubled(torch.ones(3, device=device)).tolist() == [2.0, 2.0, 2.0]
+        with torch.cuda.device(device):
+            return doubled(torch.ones(3, device=device)).tolist() == [2.0, 2.0, 2.0]
+    except torch.OutOfMemoryError:
+        raise
     except Exception as error:  # whatever stands in the way, torch's own operations do not need it
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         warnings.warn(
-            f"Triton cannot build kernels for {device}, so that torch's own, slower ones run: {reason}", stacklevel=2
+            f"Triton cannot build kernels for {device}, so that torch's own, slower ones run: {reason}", stacklevel=3
         )
         return False

@@ -7,6 +7,7 @@ import multiprocessing
 import shutil
 import subprocess
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
@@ -176,5 +177,7 @@ def _shared_gpu(site: Site) -> Iterator[None]:
         yield
     finally:
         if started:
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            try:
                 subprocess.run([daemon], input="quit\n", text=True, check=False, capture_output=True, timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                warnings.warn(f"{daemon} did not end: somebody else uses the GPU; end it with 'quit'", stacklevel=2)

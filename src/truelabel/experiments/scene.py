@@ -130,7 +130,7 @@ def some_of(said: Annotations, generator: torch.Generator, labels: int | None = 
 
 def _material(setting: Setting, root: Path) -> Material:
     options = dict(setting.data_options)
-    key = hashed({"root": str(root), "data": [setting.data, setting.train, setting.test], "options": options})
+    key = hashed({"root": str(root.resolve()), "data": [setting.data, setting.train, setting.test], "options": options})
     if key not in _LAST:
         _LAST.clear()  # first, so that two of them are never in memory at once
         _LAST[key] = load_material(setting.data, root=root, train=setting.train, test=setting.test, **options)

@@ -33,9 +33,10 @@ def heavy_shift(gaps: Tensor, t: float, steps: int) -> Tensor:
     flat = gaps.reshape(-1, classes).contiguous()
     shift = torch.empty_like(gaps[..., :1], memory_format=torch.contiguous_format)
     rows = len(flat)
-    _heavy_shift[(triton.cdiv(rows, ROWS),)](
-        flat, shift, rows, t - 1, STEPS=steps, CLASSES=classes, ROWS=ROWS, COLUMNS=triton.next_power_of_2(classes)
-    )
+    with torch.cuda.device_of(flat):
+        _heavy_shift[(triton.cdiv(rows, ROWS),)](
+            flat, shift, rows, t - 1, STEPS=steps, CLASSES=classes, ROWS=ROWS, COLUMNS=triton.next_power_of_2(classes)
+        )
     return shift
 
 
@@ -50,7 +51,7 @@ def _heavy_shift(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     k = tl.arange(0, COLUMNS)
     real = (k < CLASSES)[None, :]
     address = row[:, None] * CLASSES + k[None, :]

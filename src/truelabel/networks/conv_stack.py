@@ -18,6 +18,9 @@ MULTIPROCESSORS = 132
 K_BLOCK = 32
 """Columns of a product at once."""
 
+MOST_NUMBERS = 2**28
+"""Of a matrix, or of maps: a gigabyte, and far from where addresses of 32 bits end."""
+
 DIRECT = 32
 """Most maps that a convolution makes without its matrix being formed."""
 
@@ -28,7 +31,7 @@ class Stage(NamedTuple):
     Attributes:
         weight: ``(O, C, S, S)``, S odd.
         bias: ``(O,)``.
-        pool: 1 for none; it divides the size of the maps.
+        pool: 1 for none; what it does not divide is cut off, as in torch.
     """
 
     weight: Tensor
@@ -42,7 +45,7 @@ def conv_stack(inputs: Tensor, stages: Sequence[Stage]) -> Tensor:
     .. math:: y_o = \max\Bigl(0,\; b_o + \max_{\text{pool}} \sum_{c} w_{oc} * x_c\Bigr)
 
     cuDNN has kernels for many large maps. With few small ones, as in LeNet-5, the kernels here take less time, and
-    their sums have a fixed order: equal inputs give equal bits.
+    their sums have a fixed order: equal inputs give equal bits. They can be differentiated once.
 
     Args:
         inputs: ``(N, C, H, W)``.
@@ -66,14 +69,42 @@ def conv_stack(inputs: Tensor, stages: Sequence[Stage]) -> Tensor:
 
 
 def is_fused(inputs: Tensor, stages: Sequence[Stage]) -> bool:
-    """Whether kernels are used: for float32 on a GPU, outside mixed precision and torch.compile, if they work."""
+    """Whether kernels are used: for float32 on a GPU where they work, and torch's convolutions may be TF32.
+
+    Not in mixed precision, under torch.compile, or where a matrix would have more than ``MOST_NUMBERS``; nor for sizes
+    that do not fit each other, which torch has the words for.
+    """
     tensors = [inputs, *(tensor for stage in stages for tensor in stage[:2])]
     return (
-        all(tensor.is_cuda and tensor.dtype == torch.float32 for tensor in tensors)
+        all(tensor.device == inputs.device and tensor.dtype == torch.float32 for tensor in tensors)
+        and inputs.is_cuda
         and not torch.is_autocast_enabled("cuda")
-        and not torch.compiler.is_compiling()
+        and _fits(inputs, stages)
+        and _tf32_allowed()
         and kernels_work(inputs.device)
     )
+
+
+def _fits(inputs: Tensor, stages: Sequence[Stage]) -> bool:
+    if inputs.dim() != 4:
+        return False
+    n, channels, height, width = inputs.shape
+    for weight, bias, pool in stages:
+        odd = weight.dim() == 4 and weight.shape[2] == weight.shape[3] and weight.shape[2] % 2 == 1
+        if not odd or weight.shape[1] != channels or bias.shape != weight.shape[:1] or pool > min(height, width):
+            return False
+        if n * height * width * max(weight[0].numel(), len(weight)) > MOST_NUMBERS:
+            return False
+        channels, height, width = len(weight), height // pool, width // pool
+    return True
+
+
+def _tf32_allowed() -> bool:
+    try:
+        return torch.backends.cudnn.allow_tf32
+    except RuntimeError:  # torch refuses to tell whoever has said it in its newer words
+        precision: str = torch.backends.cudnn.conv.fp32_precision  # type: ignore[attr-defined]  # torch 2.9
+        return precision != "ieee"
 
 
 def _fused(inputs: Tensor, stages: Sequence[Stage]) -> Tensor:
@@ -124,6 +155,11 @@ class _Shape(NamedTuple):
 class _ConvStack(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, pools: tuple[int, ...], inputs: Tensor, *flat: Tensor) -> Tensor:
+        with torch.cuda.device_of(inputs):
+            return _ConvStack._forward(ctx, pools, inputs, *flat)
+
+    @staticmethod
+    def _forward(ctx: Any, pools: tuple[int, ...], inputs: Tensor, *flat: Tensor) -> Tensor:
         n, _, height, width = inputs.shape
         shapes: list[_Shape] = []
         for weight, pool in zip(flat[::2], pools, strict=True):
@@ -322,7 +358,7 @@ def _to_maps(
             K_BLOCK=K_BLOCK,
             **there,
         )
-    return out, parts.sum(0)
+    return out, parts if before is None else parts.sum(0)
 
 
 def _room(shape: _Shape, like: Tensor) -> tuple[int, Tensor]:

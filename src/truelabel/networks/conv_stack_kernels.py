@@ -2,7 +2,7 @@
 
 A row of such a matrix is a place where the kernel lies, a column one of its C S S numbers, ordered ``(dy, dx, c)``.
 Maps are channels last and padded with zeros, so that a number is at the address of its row plus that of its column,
-and nothing has to be asked at the border. Products are those of the tensor cores, TF32, as of torch's convolutions.
+and nothing has to be asked at the border. Products are TF32, those of the tensor cores. NaN stays NaN.
 
 Triton is optional: only :mod:`truelabel.networks.conv_stack` imports this file, when it needs the kernels.
 """
@@ -79,11 +79,11 @@ def forward(
             )
             sums = tl.dot(seen, kernel, sums)
         place = tl.where(sums > best, s, place)
-        best = tl.maximum(sums, best)
+        best = tl.maximum(sums, best, propagate_nan=tl.PropagateNan.ALL)
     best += tl.load(bias + o, mask=o < OUT, other=0.0)[None, :]
     kept = there[:, None] & (o < OUT)[None, :]
     address = n[:, None] * out_n + h[:, None] * out_h + w[:, None] * out_w + o[None, :] * out_c
-    tl.store(out + address, tl.maximum(best, 0.0), mask=kept)
+    tl.store(out + address, tl.maximum(best, 0.0, propagate_nan=tl.PropagateNan.ALL), mask=kept)
     place = tl.where(best > 0, place, POOL * POOL)
     tl.store(chosen + row[:, None] * OUT + o[None, :], place.to(tl.uint8), mask=kept)
 
@@ -304,7 +304,8 @@ def after_product(
     address = row[:, None] * OUT + o[None, :]
     value = tl.load(product + address, mask=there, other=0.0) + tl.load(bias + o, mask=o < OUT, other=0.0)[None, :]
     place = row // (H * W) * out_n + row // W % H * out_h + row % W * out_w
-    tl.store(out + place[:, None] + o[None, :] * out_c, tl.maximum(value, 0.0), mask=there)
+    positive = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
+    tl.store(out + place[:, None] + o[None, :] * out_c, positive, mask=there)
     tl.store(chosen + address, tl.where(value > 0, 0, 1).to(tl.uint8), mask=there)
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from truelabel.networks.conv_stack import Stage, conv_stack
+from truelabel.networks.conv_stack import Stage, conv_stack, is_fused
 from truelabel.networks.network import Network
 
 
@@ -49,16 +49,26 @@ class LeNet5(Network):
             nn.Linear(120 * (height // 4) * (width // 4), self.features),
             nn.ReLU(),
         )
+        self.built = [type(layer) for layer in self.layers]
         for layer in self.layers:
             if isinstance(layer, (nn.Conv2d, nn.Linear)):
                 nn.init.xavier_uniform_(layer.weight)
                 nn.init.zeros_(cast(Tensor, layer.bias))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        convolutions = (layer for layer in self.layers if isinstance(layer, nn.Conv2d))
-        stages = [
-            Stage(layer.weight, cast(Tensor, layer.bias), pool)
-            for layer, pool in zip(convolutions, (2, 2, 1), strict=True)
-        ]
-        features: Tensor = self.layers[-3:](conv_stack(inputs, stages))
+        if self._as_built():
+            convolutions = (layer for layer in self.layers if isinstance(layer, nn.Conv2d))
+            stages = [
+                Stage(layer.weight, cast(Tensor, layer.bias), pool)
+                for layer, pool in zip(convolutions, (2, 2, 1), strict=True)
+            ]
+            if is_fused(inputs, stages):
+                quick: Tensor = self.layers[-3:](conv_stack(inputs, stages))
+                return quick
+        features: Tensor = self.layers(inputs)
         return features
+
+    def _as_built(self) -> bool:
+        """Whether nobody has put other layers in, or hooks on them, which kernels for several would pass over."""
+        hooked = any(layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks for layer in self.layers)
+        return not hooked and [type(layer) for layer in self.layers] == self.built

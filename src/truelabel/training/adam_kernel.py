@@ -102,6 +102,8 @@ class _InOneLaunch:
         for option in ("amsgrad", "maximize"):
             if any(group[option] for group in self.param_groups):
                 raise ValueError(f"{option} is not supported: use the class of torch.optim")
+        if any(group.get("decoupled_weight_decay", self.decoupled) != self.decoupled for group in self.param_groups):
+            raise ValueError("decoupled_weight_decay is that of the other class: use KernelAdamW for True")
 
     def _state_of(self, parameter: Tensor) -> dict[str, Any]:
         """Step count and averages as torch keeps them, in memory as the kernel wants them."""

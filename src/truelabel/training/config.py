@@ -34,7 +34,7 @@ class TrainingConfig:
         patience: stop after this many epochs without a better validation score; never if None.
         select: keep the weights of the epoch that is "best" on the validation part, or the "last". Best is the highest
             accuracy on its noisy labels, or the lowest loss for methods with confusion matrices.
-        precision: "32-true", whose matrix products are TF32 on a GPU, or "bf16-mixed" for products in bfloat16.
+        precision: "32-true", whose products are TF32 on a GPU while training, or "bf16-mixed" for products in bfloat16.
         augment: what is done to training images, in order: "crop" shifts by up to 4 pixels ("crop:2" by 2), "flip"
             mirrors half.
         patch: for masks: train on random patches of this size, and answer window by window; on whole images if None.

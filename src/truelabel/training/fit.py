@@ -314,14 +314,21 @@ def _memory_format(
 
 @contextmanager
 def tensor_cores(device: torch.device) -> Iterator[None]:
-    """Products of float32 matrices in TF32 on a GPU, as torch has convolutions anyway; and as before afterwards."""
-    before = torch.get_float32_matmul_precision()
-    if device.type == "cuda":
+    """Products of float32 matrices in TF32 on a GPU, as torch has convolutions anyway; and as before afterwards.
+
+    Only where nothing else was said.
+    """
+    try:
+        precise = device.type == "cuda" and torch.get_float32_matmul_precision() == "highest"
+    except RuntimeError:  # torch refuses to tell whoever has said it in its newer words
+        precise = False
+    if precise:
         torch.set_float32_matmul_precision("high")
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        if precise:
+            torch.set_float32_matmul_precision("highest")
 
 
 def _laid_out(module: nn.Module, layout: torch.memory_format) -> nn.Module:

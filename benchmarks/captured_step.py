@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ import torch
 from truelabel.annotations import Annotations
 from truelabel.learners import Learner
 from truelabel.methods import get_method, learn
-from truelabel.training import Engine, Job, TrainingConfig
+from truelabel.training import Engine, Job, TrainingConfig, capture
 from truelabel.training.capture import CapturedStep
 
 LENET = TrainingConfig(batch_size=256, validation=0, select="last")
@@ -44,6 +45,7 @@ WIDE = TrainingConfig(
     precision="bf16-mixed",
     augment=("crop", "flip"),
 )
+UNTRIED = "captured, convolutions as cuDNN guesses"
 PATIENCE = 120.0
 """Seconds after which processes that share a GPU give up on each other."""
 
@@ -185,12 +187,13 @@ def main() -> None:
         if daemon:
             subprocess.run([daemon], input="quit\n", text=True, check=False)
     for case in told.cases:
-        kinds = {"eager": (False, False), "captured": (True, False)}
+        kinds = {"eager": (False, False), "captured": (True, False), UNTRIED: (True, False)}
         if told.compile:
             kinds["captured and compiled"] = (True, True)
-        for kind, (capture, compiled) in kinds.items():
-            given = replace(job(case, told.epochs, told.share), capture=capture, compiled=compiled)
-            spent, steps = seconds(given, told.method)
+        for kind, (captured, compiled) in kinds.items():
+            given = replace(job(case, told.epochs, told.share), capture=captured, compiled=compiled)
+            with mock.patch.object(capture, "fastest_convolutions", nullcontext) if kind == UNTRIED else nullcontext():
+                spent, steps = seconds(given, told.method)
             note(case, kind, 1000 * spent / steps, steps)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     lines = [{**line, "device": device} for line in lines]

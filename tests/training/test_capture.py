@@ -104,6 +104,19 @@ def test_what_cannot_be_recorded_runs_eagerly_and_says_so(tape: Tape) -> None:
     assert tape.recordings == 1
 
 
+@pytest.mark.parametrize("before", [False, True])
+def test_cudnn_chooses_by_trying_where_shapes_are_met_and_recorded(
+    tape: Tape, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", before)
+    tried: list[bool] = []
+    captured = CapturedStep(lambda index: tried.append(torch.backends.cudnn.benchmark), lambda: None)
+    for _ in range(WARM_UP + 2):
+        captured(torch.zeros(1))
+        assert torch.backends.cudnn.benchmark is before
+    assert tried == [True] * (WARM_UP + 1), "the warm-up and one recording"
+
+
 def regression(device: torch.device) -> tuple[nn.Linear, Callable[[Tensor], None], Callable[[], None]]:
     """A tiny linear model on fixed data, with a step and a way to clear its gradients."""
     torch.manual_seed(0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -50,7 +51,7 @@ class CapturedStep:
     def _warm_up(self, index: Tensor) -> None:
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
+        with torch.cuda.stream(side), fastest_convolutions():
             self.clear()
             self.step(index)
         torch.cuda.current_stream().wait_stream(side)
@@ -62,7 +63,7 @@ class CapturedStep:
         stream, generators = torch.cuda.current_stream(), torch.cuda.default_generators
         states = [generator.clone_state() for generator in generators]
         try:
-            with torch.cuda.graph(self.graph):
+            with fastest_convolutions(), torch.cuda.graph(self.graph):
                 self.step(self.index)
         except RuntimeError as error:
             # A recording that fails leaves its stream in place, and generators that refuse to draw.
@@ -72,3 +73,17 @@ class CapturedStep:
             self.graph = None
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             warnings.warn(f"the step cannot be recorded as a CUDA graph and runs eagerly: {reason}", stacklevel=2)
+
+
+@contextmanager
+def fastest_convolutions() -> Iterator[None]:
+    """Let cuDNN try what it has on shapes that it has not met, and take the fastest from then on.
+
+    That pays where shapes never change, as in a recorded step. What it found in the warm-up is what is recorded.
+    """
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = True
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before

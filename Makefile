@@ -5,7 +5,7 @@ STAMP := .venv/.ready
 # One thread per test process: two processes with two threads each would fight over two cores.
 WORKERS ?= auto
 
-.PHONY: demo test test-long check setup docs tables format clean
+.PHONY: demo test test-long test-kernels check setup docs tables format clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMP)
@@ -26,6 +26,11 @@ test: $(STAMP)
 
 test-long: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) -m long tests
+
+# Kernels for a GPU, read by Triton's interpreter on a CPU. Triton is large, and nothing else here needs it.
+test-kernels: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check triton==3.6.0
+	$(BIN)/python -m pytest -n $(WORKERS) $(wildcard tests/test_*_kernel*.py tests/*/test_*_kernel*.py)
 
 check: $(STAMP)
 	$(BIN)/ruff check .

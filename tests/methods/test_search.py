@@ -121,8 +121,8 @@ def test_the_score_is_that_of_the_best_epoch(by: Score, expected: float) -> None
     history = History()
     for accuracy, loss in ((0.5, 0.6), (0.9, 0.7), (0.8, 0.1)):
         history.add({"valid_accuracy": accuracy, "valid_loss": loss})
-    assert validation_score(history, by, "best") == expected
-    assert validation_score(history, by, "last") == {"accuracy": 0.8, "likelihood": -0.1}[by]
+    assert validation_score(history, by, TrainingConfig()) == expected
+    assert validation_score(history, by, TrainingConfig(select="last")) == {"accuracy": 0.8, "likelihood": -0.1}[by]
 
 
 def test_the_score_is_that_of_the_weights_kept(small: Job) -> None:

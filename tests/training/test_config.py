@@ -22,7 +22,7 @@ from truelabel.training import TrainingConfig
         ({"weight_decay": -0.1}, "weight_decay must not be negative"),
         ({"validation": 1.0}, r"validation must lie in \[0, 1\)"),
         ({"patience": 0}, "patience must be a whole number of at least 1, or None"),
-        ({"select": "first"}, "select must be one of best, last"),
+        ({"select": "first"}, "select must be one of best, best-accuracy, best-loss, last"),
         ({"precision": "8-bit"}, "precision must be one of 32-true, bf16-mixed"),
         ({"patch": (8,)}, r"size of a patch must be \(H, W\) or \(D, H, W\), got \(8,\)"),
         ({"patch": (8, 0)}, "a side of a patch must be a whole number of at least 1, got 0"),

@@ -150,6 +150,22 @@ def test_best_and_last_are_kept_apart(job: Job, fabric: Fabric, tmp_path: Path) 
     assert equal(weights(last), seen[-1])
 
 
+@pytest.mark.parametrize(("select", "best"), [("best", 2), ("best-loss", 2), ("best-accuracy", 0)])
+def test_settings_say_what_the_best_epoch_is_chosen_by_if_they_care(
+    select: Any, best: int, job: Job, fabric: Fabric
+) -> None:
+    scores = iter([(0.9, 3.0), (0.5, 2.0), (0.4, 1.0), (0.3, 4.0)])
+
+    def evaluate(learner: Learner) -> dict[str, float]:
+        accuracy, loss = next(scores)
+        return {"valid_accuracy": accuracy, "valid_loss": loss}
+
+    run = Run(replace(job, evaluate=evaluate, config=replace(job.config, select=select)), fabric)
+    peers = run.build("main", LEARNER)
+    peers[0].chosen_by = "loss"
+    assert run.fit("main", peers).history.best_epoch == best
+
+
 def test_patience_stops_early(job: Job, fabric: Fabric) -> None:
     scores = iter([0.5, 0.6, 0.1, 0.1, 0.1, 0.1])
     config = replace(job.config, epochs=6, patience=2)

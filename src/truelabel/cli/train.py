@@ -95,7 +95,7 @@ def train(
     step_epochs: Annotated[str | None, typer.Option(help="Epochs at which `step` divides by ten, like 40,80.")] = None,
     validation: Annotated[float, typer.Option(help="Share of examples held out, with their noisy labels.")] = 0.1,
     patience: Annotated[int | None, typer.Option(help="Stop after so many epochs without improvement.")] = None,
-    select: Annotated[str, typer.Option(help="Keep the best or the last epoch.")] = "best",
+    select: Annotated[str, typer.Option(help="Epoch to keep: best, best-accuracy, best-loss or last.")] = "best",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     processes: Annotated[int, typer.Option(help="Data-parallel processes, one device each.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true or bf16-mixed.")] = "32-true",

@@ -55,7 +55,8 @@ class TrueLabelClassifier(ClassifierMixin, Trained):  # type: ignore[misc]
         trials: let Optuna try so many combinations between the values of the grid, instead of all of them.
         validation: share of examples held out, with their noisy labels, to choose the epoch.
         patience: stop after so many epochs without a better validation score; never if None.
-        select: keep the "best" epoch on the validation part, or the "last".
+        select: keep the "last" epoch, or the best on the validation part: by its noisy labels' "best-accuracy" or
+            "best-loss", or by what suits the method, "best".
         standardize: bring every feature of a table to mean 0 and variance 1; images are taken as they are.
         device: "auto" takes a GPU if there is one.
         processes: data-parallel processes, one device each.

@@ -83,7 +83,8 @@ class TrueLabelSegmenter(Trained):
         trials: let Optuna try so many combinations between the values of the grid, instead of all of them.
         validation: share of images held out, with their noisy masks, to choose the epoch.
         patience: stop after so many epochs without a better validation score; never if None.
-        select: keep the "best" epoch on the validation part, or the "last".
+        select: keep the "last" epoch, or the best on the validation part: by its noisy labels' "best-accuracy" or
+            "best-loss", or by what suits the method, "best".
         standardize: bring every channel of every image of floats to mean 0 and variance 1; bytes are taken as 0 to 1.
         patch: train on random patches of this size, ``(H, W)`` or ``(D, H, W)``, and answer window by window; for
             images that are too large to be taken whole.

@@ -131,4 +131,4 @@ def _curve(rows: Sequence[Mapping[str, float]], name: str) -> list[float]:
 
 
 def _kept_epoch(setting: Setting, best: int | None) -> int:
-    return best if setting.training.select == "best" and best is not None else -1
+    return best if setting.training.keeps_best and best is not None else -1

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from truelabel.methods.method import Learned, Method, claim, learn
-from truelabel.training import Engine, History, Job
-from truelabel.training.config import Select
+from truelabel.training import Engine, History, Job, TrainingConfig
 from truelabel.training.files import write_json
 
 Grid = Mapping[str, Sequence[Any]]
@@ -92,7 +91,7 @@ def search(
         candidate = method.with_options(**options)
         folder = None if job.folder is None else job.folder / "search" / _label(options)
         learned = learn(candidate, replace(job, folder=folder), engine)
-        trial = Trial(options, validation_score(learned.history, by, job.config.select))
+        trial = Trial(options, validation_score(learned.history, by, job.config))
         done.append((trial, learned, candidate))
         return trial.score
 
@@ -120,9 +119,9 @@ def combinations(grid: Grid) -> Iterator[dict[str, Any]]:
         yield dict(zip(grid, values, strict=True))
 
 
-def validation_score(history: History, by: Score, select: Select) -> float:
+def validation_score(history: History, by: Score, config: TrainingConfig) -> float:
     """How well held-out noisy labels were predicted by the weights that are kept; higher is better."""
-    epoch = history.best_epoch if select == "best" and history.best_epoch is not None else -1
+    epoch = history.best_epoch if config.keeps_best and history.best_epoch is not None else -1
     row = history.rows[epoch]
     return row["valid_accuracy"] if by == "accuracy" else -row["valid_loss"]
 

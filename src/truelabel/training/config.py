@@ -7,10 +7,11 @@ from numbers import Integral
 from typing import Any, Literal, get_args
 
 from truelabel.transforms import RandomPatch, augmentation
+from truelabel.types import ChosenBy
 
 Optimizer = Literal["adam", "adamw", "sgd"]
 Schedule = Literal["constant", "step", "cosine"]
-Select = Literal["best", "last"]
+Select = Literal["best", "best-accuracy", "best-loss", "last"]
 Precision = Literal["32-true", "bf16-mixed"]
 
 
@@ -32,8 +33,9 @@ class TrainingConfig:
         step_factor: what "step" multiplies by.
         validation: share of examples held out, with their noisy labels, to choose the epoch.
         patience: stop after this many epochs without a better validation score; never if None.
-        select: keep the weights of the epoch that is "best" on the validation part, or the "last". Best is the highest
-            accuracy on its noisy labels, or the lowest loss for methods with confusion matrices.
+        select: keep the weights of the epoch that is best on the validation part, or of the "last". "best-accuracy" is
+            the highest accuracy on its noisy labels, ties by lower loss; "best-loss" the lowest loss; "best" leaves
+            that to the method: loss with confusion matrices, accuracy without.
         precision: "32-true", whose products are TF32 on a GPU while training, or "bf16-mixed" for products in bfloat16.
         augment: what is done to training images, in order: "crop" shifts by up to 4 pixels ("crop:2" by 2), "flip"
             mirrors half.
@@ -108,6 +110,21 @@ class TrainingConfig:
         """Plain values, for the run folder."""
         patch = None if self.patch is None else list(self.patch)
         return {**asdict(self), "step_epochs": list(self.step_epochs), "augment": list(self.augment), "patch": patch}
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether the weights of the best epoch are kept, if examples are held out."""
+        return self.select != "last"
+
+    def chosen_by(self, own: ChosenBy) -> ChosenBy:
+        """What the best epoch is chosen by, where a method's own choice is ``own``.
+
+        Example:
+            >>> TrainingConfig().chosen_by("loss"), TrainingConfig(select="best-accuracy").chosen_by("loss")
+            ('loss', 'accuracy')
+        """
+        named: dict[Select, ChosenBy] = {"best-accuracy": "accuracy", "best-loss": "loss"}
+        return named.get(self.select, own)
 
 
 def _whole(value: object) -> bool:

@@ -132,7 +132,7 @@ def fit(
         stepping: list[Any] = [fabric.setup_optimizers(optimizer) for optimizer in optimizers]
         selector = selector.to(fabric.device)
         order = generator_of(seed, stage, "order")
-        state = State(plain, optimizers, selector, order, History(chosen_by=plain[0].chosen_by))
+        state = State(plain, optimizers, selector, order, History(chosen_by=config.chosen_by(plain[0].chosen_by)))
         memory = _Keeper(folder, plain)
         if folder is not None and (folder / "last.safetensors").exists():
             state.load(folder / "last.safetensors", rank, fabric.world_size)
@@ -191,7 +191,7 @@ def fit(
                 listen(history)
             if stopping:
                 raise Stopped(f"stopped after epoch {epoch} of {config.epochs}")
-    best = config.select == "best" and history.best_epoch is not None
+    best = config.keeps_best and history.best_epoch is not None
     if best:
         memory.restore_best()
     if folder is not None and fabric.is_global_zero:

@@ -47,9 +47,9 @@ def shares(matrix: NDArray[np.int64]) -> Floats:
     return np.array([row if sum(row) else mean for row in rows])
 
 
-def m_step(matrix: NDArray[np.int64], q: Floats) -> Floats:
-    """Expected counts with a hundredth of a label more in each cell, one label after the other."""
-    counts = np.full((ANNOTATORS, CLASSES, CLASSES), 0.01)
+def m_step(matrix: NDArray[np.int64], q: Floats, smoothing: float = 0.01) -> Floats:
+    """Expected counts with a little more in each cell, one label after the other."""
+    counts = np.full((ANNOTATORS, CLASSES, CLASSES), smoothing)
     for n, row in enumerate(matrix.tolist()):
         for r, j in enumerate(row):
             if j >= 0:
@@ -78,6 +78,11 @@ def bootstrapped(matrix: NDArray[np.int64], network: Floats, old: Floats) -> tup
     return e_step(matrix, np.full((len(matrix), CLASSES), 1 / CLASSES), confusion), confusion
 
 
+def unsmoothed(matrix: NDArray[np.int64], network: Floats, old: Floats) -> tuple[Floats, Floats]:
+    new = e_step(matrix, network, m_step(matrix, old, 0.0))
+    return new, m_step(matrix, new, 0.0)
+
+
 def counted(matrix: NDArray[np.int64], network: Floats, old: Floats) -> tuple[Floats, Floats]:
     predicted = np.eye(CLASSES)[network.argmax(-1)]
     confusion = m_step(matrix, predicted)
@@ -86,8 +91,13 @@ def counted(matrix: NDArray[np.int64], network: Floats, old: Floats) -> tuple[Fl
 
 KINDS = pytest.mark.parametrize(
     ("method", "slow"),
-    [(GENERALIZED, generalized), (MBEM, bootstrapped), (MBEM.with_options(prior="counted"), counted)],
-    ids=["generalized-em", "mbem", "mbem counted"],
+    [
+        (GENERALIZED, generalized),
+        (GENERALIZED.with_options(smoothing=0), unsmoothed),
+        (MBEM, bootstrapped),
+        (MBEM.with_options(prior="counted"), counted),
+    ],
+    ids=["generalized-em", "generalized-em unsmoothed", "mbem", "mbem counted"],
 )
 Slow = Callable[[NDArray[np.int64], Floats, Floats], tuple[Floats, Floats]]
 
@@ -147,6 +157,9 @@ def test_with_one_label_an_example_generalized_em_is_stuck(crowded: Score, confu
     assert confusion is not None
     assert confusion_error(confusion, np.stack([np.eye(4)] * 5)) < 0.02
     assert confusion_error(confusion, confusions) > 0.5
+    exact = crowded(GENERALIZED.with_options(smoothing=0), 1)[1]
+    assert exact is not None
+    np.testing.assert_allclose(exact, np.stack([np.eye(4)] * 5), atol=1e-12)
 
 
 def test_with_one_label_an_example_the_predictions_of_a_network_tell_annotators_apart(
@@ -176,10 +189,12 @@ def test_silent_annotators_and_one_class_only(method: Method) -> None:
 
 
 def test_the_options_check_themselves() -> None:
-    assert GENERALIZED.options() == {"rounds": 5}
-    assert MBEM.options() == {"rounds": 5, "prior": "even"}
+    assert GENERALIZED.options() == {"rounds": 5, "smoothing": 0.01}
+    assert MBEM.options() == {"rounds": 5, "smoothing": 0.01, "prior": "even"}
     for method in (GENERALIZED, MBEM):
         with pytest.raises(ValueError, match="^rounds must be a whole number of at least 1, got 0$"):
             method.with_options(rounds=0)
+        with pytest.raises(ValueError, match="^smoothing must be at least 0, and finite, got -1$"):
+            method.with_options(smoothing=-1)
     with pytest.raises(ValueError, match="^prior must be one of even, counted, got 'network'$"):
         MBEM.with_options(prior="network")

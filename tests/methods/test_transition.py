@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -160,6 +161,13 @@ def test_a_warm_up_is_no_longer_than_the_training(brief: Job) -> None:
     assert epochs_of(brief.folder, "1-warm-up") == 2
 
 
+@pytest.mark.parametrize("select", ["best", "last"])
+def test_anchors_are_found_by_the_weights_asked_for(select: str, brief: Job) -> None:
+    assert brief.folder is not None
+    learn(FORWARD.with_options(warm_up=2, warm_up_select=select), brief, CPU)
+    assert json.loads((brief.folder / "1-warm-up" / "finished.json").read_text())["weights"] == select
+
+
 def test_a_revision_moves_the_slack_and_the_papers_rate_hardly_does(brief: Job, tmp_path: Path) -> None:
     options: dict[str, Any] = {"transition": ROWS, "revision_epochs": 3}
     far = noise_of(learn(REVISION.with_options(**options, revision_rate=0.01), brief, CPU))
@@ -244,6 +252,7 @@ NO_MATRIX = "^transition must be square, with rows of probabilities that sum to 
     ("options", "message"),
     [
         ({"warm_up": 0}, "^warm_up must be at least 1, got 0$"),
+        ({"warm_up_select": "first"}, "^warm_up_select must be one of best, .*, last, got 'first'$"),
         ({"quantile": 0.0}, r"^quantile must lie in \(0, 1\], or be None, got 0.0$"),
         ({"quantile": 97.0}, r"^quantile must lie in \(0, 1\], or be None, got 97.0$"),
         ({"transition": ((0.5, 0.5),)}, NO_MATRIX),
@@ -261,7 +270,11 @@ def test_the_options_check_themselves(method: Method, options: dict[str, Any], m
 
 
 def test_a_revision_has_options_of_its_own() -> None:
-    assert FORWARD.options() == REWEIGHT.options() == {"transition": None, "warm_up": 20, "quantile": 0.97}
+    assert (
+        FORWARD.options()
+        == REWEIGHT.options()
+        == {"transition": None, "warm_up": 20, "warm_up_select": "best", "quantile": 0.97}
+    )
     assert REVISION.options() == {**FORWARD.options(), "revision_epochs": None, "revision_rate": 5e-7}
     with pytest.raises(ValueError, match="^revision_epochs must be at least 1, or None, got 0$"):
         REVISION.with_options(revision_epochs=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -31,12 +32,17 @@ class EMMethod(Method):
 
     Attributes:
         rounds: how often to train and guess.
+        smoothing: pseudo-counts of the cells of the matrices. With 0, what an annotator never said of a class is
+            impossible.
     """
 
     rounds: int = 5
+    smoothing: float = 0.01
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds)
+        if not 0 <= self.smoothing < math.inf:
+            raise ValueError(f"smoothing must be at least 0, and finite, got {self.smoothing!r}")
 
     @abstractmethod
     def guess(self, run: Run, network: Array, targets: Array) -> tuple[Array, Array]:
@@ -71,10 +77,10 @@ class GeneralizedEM(EMMethod):
     r"""The network is the prior of the truth (Raykar 2009).
 
     .. math:: q_{nk} \propto p_\theta(k \mid x_n) \prod_r T^{(r)}[k, \tilde y^{(r)}_n], \qquad
-              T^{(r)}[k, j] \propto \sum_n q_{nk} 1[\tilde y^{(r)}_n = j]
+              T^{(r)}[k, j] \propto \varepsilon + \sum_n q_{nk} 1[\tilde y^{(r)}_n = j]
 
-    With one label an example the first targets are the labels themselves, so every matrix is the identity, and the next
-    targets are the labels again: it is stuck, as Tanno 2019 shows.
+    With one label an example the first targets are the labels themselves, so every matrix is the identity, but for
+    :math:`\varepsilon`, and the next targets are nearly the labels again: it is stuck, as Tanno 2019 shows.
     """
 
     name = "generalized-em"
@@ -82,16 +88,16 @@ class GeneralizedEM(EMMethod):
     paper = "Raykar 2009"
 
     def guess(self, run: Run, network: Array, targets: Array) -> tuple[Array, Array]:
-        confusion = confusion_from_posterior(run.annotations, targets)
+        confusion = confusion_from_posterior(run.annotations, targets, self.smoothing)
         new = posterior_given(run.annotations, network, confusion)
-        return new, confusion_from_posterior(run.annotations, new)
+        return new, confusion_from_posterior(run.annotations, new, self.smoothing)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MBEM(EMMethod):
     r"""Annotators are judged by what the network predicts, c = argmax p_θ (model bootstrapped EM, Khetan 2018).
 
-    .. math:: T^{(r)}[k, j] \propto \sum_n 1[c_n = k, \tilde y^{(r)}_n = j], \qquad
+    .. math:: T^{(r)}[k, j] \propto \varepsilon + \sum_n 1[c_n = k, \tilde y^{(r)}_n = j], \qquad
               q_{nk} \propto \pi_k \prod_r T^{(r)}[k, \tilde y^{(r)}_n]
 
     Attributes:
@@ -113,6 +119,6 @@ class MBEM(EMMethod):
     def guess(self, run: Run, network: Array, targets: Array) -> tuple[Array, Array]:
         classes = network.shape[-1]
         predicted = np.eye(classes)[network.argmax(-1)]
-        confusion = confusion_from_posterior(run.annotations, predicted)
+        confusion = confusion_from_posterior(run.annotations, predicted, self.smoothing)
         prior = np.full(classes, 1 / classes) if self.prior == "even" else predicted.mean(0)
         return posterior_given(run.annotations, prior, confusion), confusion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from truelabel.methods.cross_entropy import plain_classifier
 from truelabel.methods.method import Learned, Method
 from truelabel.noise import Transition, estimate_transition
 from truelabel.training import Blueprint, Run
+from truelabel.training.config import Select
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -25,11 +27,14 @@ class TransitionMethod(Method):
     Attributes:
         transition: ``[true, observed]``, rows of probabilities; estimated if None.
         warm_up: epochs of the warm-up, at most those of the training.
+        warm_up_select: whose weights find the anchors: those of the "best" epoch on noisy validation labels, or of the
+            "last", which in a long training has learned wrong labels by heart and finds a transition near the identity.
         quantile: percentile rule for anchor points; None takes the most probable example of each class.
     """
 
     transition: Matrix | None = None
     warm_up: int = 20
+    warm_up_select: Select = "best"
     quantile: float | None = 0.97
 
     def __post_init__(self) -> None:
@@ -37,6 +42,9 @@ class TransitionMethod(Method):
             raise ValueError(f"warm_up must be at least 1, got {self.warm_up!r}")
         if self.warm_up != int(self.warm_up):
             raise ValueError(f"warm_up must be a whole number, got {self.warm_up!r}")
+        if self.warm_up_select not in get_args(Select):
+            choices = ", ".join(get_args(Select))
+            raise ValueError(f"warm_up_select must be one of {choices}, got {self.warm_up_select!r}")
         if self.quantile is not None and not 0 < self.quantile <= 1:
             raise ValueError(f"quantile must lie in (0, 1], or be None, got {self.quantile!r}")
         if self.transition is not None:
@@ -64,7 +72,8 @@ class TransitionMethod(Method):
         """The network of the warm-up, None if it is not needed, and the transition."""
         if self.transition is not None:
             return None, torch.tensor(self.transition)
-        config = replace(run.job.config, epochs=min(self.warm_up, run.job.config.epochs), select="best")
+        epochs = min(self.warm_up, run.job.config.epochs)
+        config = replace(run.job.config, epochs=epochs, select=self.warm_up_select)
         network = run.fit("1-warm-up", run.build("1-warm-up", plain_classifier), config=config).peers[0]
 
         def anchors() -> dict[str, Tensor]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -33,6 +31,8 @@ class GaussianLogits(NoiseModel):
     gradient: there the draws are kept, and the examples of a step share them up to a random sign for every number, so
     that each alone sees plain independent draws. ``clean`` is then the softmax of :math:`f / \tau`, which costs
     nothing and needs no draws: it serves to name a predicted class, while the answer is what evaluation gives.
+
+    All parameters count as the classifier's: the papers' runs decay all heads.
 
     In evaluation ``clean`` and ``noisy`` are the same mean over one fixed set of draws, equal on all devices.
 
@@ -118,11 +118,6 @@ class GaussianLogits(NoiseModel):
         With ``upsample`` units are ``(N, upsample H, upsample W)``. Figure 4 of Collier 2020 shows the variance.
         """
         return spread_over_draws(self.latent(features), self.prediction_samples, self.upsample)
-
-    def noise_parameters(self) -> Iterable[nn.Parameter]:
-        yield from self.scale_head.parameters()
-        if self.factor_head is not None:
-            yield from self.factor_head.parameters()
 
 
 class _SampledSoftmax(Likelihood):

@@ -240,7 +240,10 @@ MATRICES = (
     "20 (15 on CIFAR-100) that is best on them gives the transition, by the 97th percentile (the maximum on CIFAR-100). "
     "T-Revision has as many epochs of revision again as of training, and the last ten of these count."
 )
-CURRICULUM = "MentorNet is the self-paced form; after ten epochs in which all labels count it drops the share at once."
+CURRICULUM = (
+    "MentorNet is the self-paced form; after ten epochs in which all labels count it drops the share at once. Decoupling "
+    "divides by a tenth of the batch at least, however few examples its networks disagree on."
+)
 OBJECTIVE = (
     "CausalNL minimises the paper's objective with the sign of the KL mended; the published code squares the error of "
     "reconstruction, sums the KL over the batch and divides the co-teaching loss twice."

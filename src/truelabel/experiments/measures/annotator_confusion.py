@@ -27,6 +27,7 @@ def annotator_confusion(outcome: Outcome) -> dict[str, float]:
 
     .. math:: \frac{1}{R K} \sum_r \sum_{kj} (\hat T^{(r)}_{kj} - T^{(r)}_{kj})^2
 
+    ``confusion_error_by_cell`` is that divided by K once more, of the size of the paper's printed numbers.
     ``mean_confusion_error`` is that of the one matrix :math:`\bar T`, the mean over annotators, which Theorem 1 is
     about. ``skill_error`` is the mean over annotators of :math:`|\hat s_r - s_r|` with the skill
     :math:`s_r = \frac{1}{K} \operatorname{tr} T^{(r)}`, and ``mean_skill`` the mean of :math:`\hat s_r`.
@@ -41,8 +42,10 @@ def annotator_confusion(outcome: Outcome) -> dict[str, float]:
     skills, true_skills = _skills(estimated, known), _skills(true, known)
     seen = known.any(0)
     mean = [_mean(matrices, known)[seen] for matrices in (estimated, true)]
+    error = float(((estimated - true) ** 2).sum(-1)[known].mean())
     return {
-        "confusion_error": float(((estimated - true) ** 2).sum(-1)[known].mean()),
+        "confusion_error": error,
+        "confusion_error_by_cell": error / estimated.shape[-1],
         "mean_confusion_error": float(((mean[0] - mean[1]) ** 2).sum(-1).mean()),
         "skill_error": float(np.nanmean(np.abs(skills - true_skills))),
         "mean_skill": float(np.nanmean(skills)),

@@ -102,8 +102,16 @@ def test_a_part_of_a_grid_is_searched_and_the_record_says_so(cli: Cli) -> None:
         (["nobody"], "there is no paper 'nobody': choose from"),
         (["englesson2023/table-9"], "englesson2023 has no 'table-9': choose from table-1"),
         (["englesson2023/table-1", "--scale", "huge"], "scale must be one of smoke, small, paper, got 'huge'"),
-        (["englesson2023/table-1", "--rows", "nope"], "no place of table-1 has"),
-        (["englesson2023", "--rows", "nope"], "no table has --rows nope and --columns None"),
+        (["englesson2023/table-1", "--rows", "nope"], "--rows 'nope' matches nothing: choose from MNIST: CE, "),
+        (["englesson2023", "--rows", "nope"], "--rows 'nope' matches nothing: see truelabel reproduce --list"),
+        (
+            ["englesson2023/figure-2", "--columns", "r = 3"],
+            "--columns 'r = 3' matches nothing: choose from r = 0, r = 0.25",
+        ),
+        (
+            ["englesson2023", "--rows", "λ*", "--columns", "asym 40"],
+            "no table has a place with --rows λ* and --columns asym 40",
+        ),
         (["englesson2023/table-1", "--shard", "5/4"], "shard must be NUMBER/OF with a number from 1 to OF, got 5/4"),
         (["englesson2023/table-1", "--shard", "half"], "shard must be NUMBER/OF, such as 3/16, got 'half'"),
         (["englesson2023/table-1", "--workers", "0"], "--workers must be at least 1, got 0"),

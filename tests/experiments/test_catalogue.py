@@ -69,6 +69,7 @@ def test_a_paper_or_one_of_its_tables_is_found() -> None:
     paper, tables = find_tables("englesson2023")
     assert tables == paper.tables
     assert [table.name for table in find_tables("englesson2023/figure-5")[1]] == ["figure-5"]
+    assert [table.name for table in find_tables("englesson2023/table-[14]")[1]] == ["table-1", "table-4"]
     with pytest.raises(ValueError, match="there is no paper 'nobody': choose from"):
         find_tables("nobody/table-1")
     with pytest.raises(ValueError, match="englesson2023 has no 'table-9': choose from table-1"):

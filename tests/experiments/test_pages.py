@@ -84,7 +84,7 @@ def test_what_a_part_of_a_grid_chose_is_shown_apart(table: Table, site: Site, tm
 def test_a_part_of_a_grid_of_which_nothing_was_run_is_not_shown(table: Table, site: Site, tmp_path: Path) -> None:
     records = Records(tmp_path / "r.jsonl")
     variation = Variation(grid=(("q", (0.1,)),))
-    reproduce([varied_table(narrowed(table, "CE"), variation)], records, site, variation=variation)
+    reproduce([varied_table(narrowed(table, ["CE"]), variation)], records, site, variation=variation)
     assert list(parts(page(Paper("tiny", "Nobody 2000", (table,)), records.read()))) == ["paper scale"]
 
 

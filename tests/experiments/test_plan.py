@@ -152,15 +152,18 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
 def test_a_table_is_narrowed_by_patterns_with_its_numbers() -> None:
     cells = [Cell(row, column, RUN) for row in ("MNIST: CE", "MNIST: LN", "SVHN: CE") for column in ("20%", "40%")]
     published = {(cell.row, cell.column, "accuracy"): Published(1.0) for cell in cells}
-    part = narrowed(table_of(*cells, published=published), rows="MNIST*", columns="4*")
+    part = narrowed(table_of(*cells, published=published), rows=["MNIST*"], columns=["4*", "nothing"])
     assert [(cell.row, cell.column) for cell in part.cells] == [("MNIST: CE", "40%"), ("MNIST: LN", "40%")]
     assert set(part.published) == {("MNIST: CE", "40%", "accuracy"), ("MNIST: LN", "40%", "accuracy")}
+    either = narrowed(table_of(*cells), rows=["*CE"], columns=["20%", "4*"])
+    assert {cell.row for cell in either.cells} == {"MNIST: CE", "SVHN: CE"}
+    assert len(either.cells) == 4
     assert len(narrowed(table_of(*cells)).cells) == 6
 
 
 def test_a_pattern_that_matches_nothing_is_answered_with_what_there_is() -> None:
     with pytest.raises(ValueError, match="its rows are Bi-tempered, CE; its columns moons"):
-        narrowed(table_of(SEARCH, PLAIN), rows="LN*")
+        narrowed(table_of(SEARCH, PLAIN), rows=["LN*"])
 
 
 def test_cost_grows_with_epochs_and_examples() -> None:

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 
 RESULTS = Path("results")
 WORK = Path("runs/reproduce")
+MANY = 40
+"""Rows or columns that an error does not list."""
 
 
 def reproduce(
-    table: Annotated[str, typer.Argument(help="PAPER/TABLE, or PAPER for all of its tables; see --list.")] = "",
+    table: Annotated[str, typer.Argument(help="PAPER/TABLE, PAPER/'table-[12]', or PAPER for all; see --list.")] = "",
     scale: Annotated[str, typer.Option(help="smoke: seconds, made-up data; small: minutes on a CPU; paper.")] = "paper",
-    rows: Annotated[str | None, typer.Option(help="Only rows that match, such as 'MNIST*'.")] = None,
-    columns: Annotated[str | None, typer.Option(help="Only columns that match.")] = None,
+    rows: Annotated[
+        list[str] | None, typer.Option(help="Only rows that match, such as 'MNIST*'; once for each pattern.")
+    ] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="Only columns that match, likewise.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Seeds; the paper's number by default.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs instead of the paper's.")] = None,
     examples: Annotated[int | None, typer.Option(help="Training examples instead of the paper's.")] = None,
@@ -85,7 +89,7 @@ def reproduce(
         write_atomically(markdown, page(paper, records.read()).encode())
         typer.echo(f"wrote {markdown}")
         return
-    matching = _matching(tables, rows, columns)
+    matching = _matching(tables, rows or [], columns or [])
     check_grid(matching, variation)
     scaled = [varied_table(each, variation) for each in matching]
     if not show:
@@ -122,10 +126,12 @@ def _grid(texts: list[str]) -> tuple[tuple[str, tuple[float, ...]], ...]:
     return tuple(grid.items())
 
 
-def _matching(tables: tuple[Table, ...], rows: str | None, columns: str | None) -> list[Table]:
-    """What matches of several tables, without those in which nothing does; one that was named must."""
+def _matching(tables: tuple[Table, ...], rows: list[str], columns: list[str]) -> list[Table]:
+    """What matches of several tables, without those in which nothing does; every pattern must match something."""
     from truelabel.experiments.plan import narrowed
 
+    _check_patterns("--rows", rows, [row for each in tables for row in each.rows])
+    _check_patterns("--columns", columns, [column for each in tables for column in each.columns])
     if len(tables) == 1:
         return [narrowed(tables[0], rows, columns)]
     kept = []
@@ -133,8 +139,23 @@ def _matching(tables: tuple[Table, ...], rows: str | None, columns: str | None) 
         with contextlib.suppress(ValueError):
             kept.append(narrowed(each, rows, columns))
     if not kept:
-        raise ValueError(f"no table has --rows {rows} and --columns {columns}: see truelabel reproduce --list")
+        raise ValueError(
+            f"no table has a place with --rows {' or '.join(rows)} and --columns {' or '.join(columns)}: "
+            "see truelabel reproduce --list --json"
+        )
     return kept
+
+
+def _check_patterns(option: str, patterns: list[str], names: list[str]) -> None:
+    import fnmatch
+
+    there = list(dict.fromkeys(names))
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in there):
+            choices = (
+                f"choose from {', '.join(there)}" if len(there) < MANY else "see truelabel reproduce --list --json"
+            )
+            raise ValueError(f"{option} {pattern!r} matches nothing: {choices}")
 
 
 def _pool(on: str, workers: int, gpus: float) -> Pool:

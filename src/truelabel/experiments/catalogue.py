@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+
 from truelabel.experiments import collier2020, englesson2023, tanno2019, yao2021, zhang2020
 from truelabel.experiments.table import Paper, Table
 
@@ -15,7 +17,10 @@ PAPERS: dict[str, Paper] = {
 
 
 def find_tables(name: str) -> tuple[Paper, tuple[Table, ...]]:
-    """A paper and its tables, all of them or one: ``"englesson2023"`` or ``"englesson2023/table-1"``.
+    """A paper and its tables: all of them, one, or those that match a pattern.
+
+    Args:
+        name: such as ``"englesson2023"``, ``"englesson2023/table-1"`` or ``"englesson2023/table-[12]"``.
 
     Example:
         >>> paper, tables = find_tables("englesson2023/table-1")
@@ -28,7 +33,7 @@ def find_tables(name: str) -> tuple[Paper, tuple[Table, ...]]:
     tables = PAPERS[paper].tables
     if not slash:
         return PAPERS[paper], tables
-    named = {known.name: known for known in tables}
-    if table not in named:
-        raise ValueError(f"{paper} has no {table!r}: choose from {', '.join(named)}")
-    return PAPERS[paper], (named[table],)
+    named = tuple(known for known in tables if fnmatch.fnmatchcase(known.name, table))
+    if not named:
+        raise ValueError(f"{paper} has no {table!r}: choose from {', '.join(known.name for known in tables)}")
+    return PAPERS[paper], named

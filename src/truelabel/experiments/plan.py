@@ -74,25 +74,29 @@ class Shard:
         return int(run, 16) % self.of == self.number - 1
 
 
-def narrowed(table: Table, rows: str | None = None, columns: str | None = None) -> Table:
-    """The part of a table whose rows and columns match patterns such as ``"MNIST*"``.
+def narrowed(table: Table, rows: Sequence[str] = (), columns: Sequence[str] = ()) -> Table:
+    """The part of a table whose rows and columns match patterns such as ``"MNIST*"``: one of them, or any if none.
 
     Raises:
         ValueError: if nothing matches.
     """
-    cells = tuple(
-        cell
-        for cell in table.cells
-        if fnmatch.fnmatchcase(cell.row, rows or "*") and fnmatch.fnmatchcase(cell.column, columns or "*")
-    )
+    cells = tuple(cell for cell in table.cells if _matches(cell.row, rows) and _matches(cell.column, columns))
     if not cells:
         raise ValueError(
-            f"no place of {table.name} has rows={rows!r} and columns={columns!r}: "
+            f"no place of {table.name} has rows={_said(rows)} and columns={_said(columns)}: "
             f"its rows are {', '.join(table.rows)}; its columns {', '.join(table.columns)}"
         )
     kept = {(cell.row, cell.column) for cell in cells}
     published = {place: number for place, number in table.published.items() if place[:2] in kept}
     return replace(table, cells=cells, published=published)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _said(patterns: Sequence[str]) -> str:
+    return " or ".join(map(repr, patterns)) or "any"
 
 
 def chosen(cell: Cell, finished: Finished) -> dict[str, Any] | None:

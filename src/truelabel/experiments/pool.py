@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import shutil
 import subprocess
 import time
@@ -67,7 +68,7 @@ class Processes:
             try:
                 while busy or (waiting and not _over(end)):
                     while waiting and len(busy) < self.workers and not _over(end):
-                        line, process = idle.pop() if idle else _start()
+                        line, process = idle.pop() if idle else _start(self.workers)
                         run = waiting.pop()
                         busy[line] = process, run
                         line.send((run, site, _left(end)))
@@ -128,18 +129,20 @@ class Ray:
                 yield run, ended
 
 
-def _start() -> tuple[Connection, Any]:
+def _start(workers: int) -> tuple[Connection, Any]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, workers), daemon=True)
     process.start()
     theirs.close()
     return ours, process
 
 
-def _serve(line: Connection) -> None:
-    """Do runs until nobody asks for more."""
+def _serve(line: Connection, workers: int) -> None:
+    """Do runs until nobody asks for more, as one of so many workers."""
     keep_freed_memory()
+    # torch.compile would start a process a core in every worker.
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while True:
             run, site, seconds = line.recv()

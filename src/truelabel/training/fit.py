@@ -106,7 +106,8 @@ def fit(
         logging: progress bar and TensorBoard.
         capture: on one GPU, record the step as a CUDA graph. Network and transforms must have static shapes and no
             branch on the values of tensors; if it cannot be recorded, a warning says so and the step runs eagerly.
-        compiled: let torch.compile fuse the forward and backward passes of the learners, which takes a minute first.
+        compiled: let torch.compile fuse the forward and backward passes of steps, which takes a minute first; the
+            learners themselves, and so whatever is measured, stay as they are.
         pace: how often the state is kept in the folder, and whether to go on.
 
     Returns:
@@ -120,10 +121,7 @@ def fit(
     rank = fabric.global_rank
     with seeded(seed, stage, "step", rank, fabric.device), tensor_cores(fabric.device), ExitStack() as stack:
         layout = _memory_format(fabric, config, data, peers)
-        for peer in peers:
-            if compiled:
-                peer.compile()
-        wrapped = [fabric.setup_module(_laid_out(_for_processes(peer, fabric), layout)) for peer in peers]
+        wrapped = [fabric.setup_module(_for_steps(peer, fabric, layout, compiled)) for peer in peers]
         plain = list(peers)
         for module in wrapped:
             module.mark_forward_method("predict")
@@ -289,6 +287,13 @@ def _measure(
             "learning rate, or scale the inputs"
         )
     return shared
+
+
+def _for_steps(peer: Learner, fabric: Fabric, layout: torch.memory_format, compiled: bool) -> nn.Module:
+    module = _laid_out(_for_processes(peer, fabric), layout)
+    # Not peer.compile(), which would compile the evaluation too, once more for every size of its last batch.
+    fused: nn.Module = torch.compile(module) if compiled else module  # type: ignore[assignment]  # it stays a module
+    return fused
 
 
 def _for_processes(peer: Learner, fabric: Fabric) -> nn.Module:

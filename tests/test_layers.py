@@ -16,6 +16,7 @@ TESTS = Path(__file__).parent
 LAYERS = [
     "atomic",
     "checks",
+    "precision",
     "trial_kernel",
     "kernels",
     "types",

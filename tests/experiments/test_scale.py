@@ -41,26 +41,26 @@ def test_a_calculation_is_the_same_at_every_scale() -> None:
     assert varied(RUN, Variation(scale="smoke")) is RUN
 
 
-def test_fewer_epochs_shrink_steps_and_options_that_are_lengths_of_time() -> None:
+def test_fewer_epochs_shrink_steps_but_only_bound_options_that_are_lengths_of_time() -> None:
     short = run_at(Variation(epochs=50))
     assert short.training.epochs == 50
     assert short.training.step_epochs == (20, 40)
     # Both are ten epochs by default.
-    assert (short.options["ramp"], short.options["warm_up"]) == (5, 5)
+    assert (short.options["ramp"], short.options["warm_up"]) == (10, 10)
+    shorter = run_at(Variation(epochs=7))
+    assert (shorter.options["ramp"], shorter.options["warm_up"]) == (7, 7)
     assert short.options["noise_rate"] == 0.3
     assert (short.training.learning_rate, short.training.batch_size, short.train) == (0.01, 128, 50_000)
 
 
-def test_options_of_the_setting_shrink_rather_than_the_defaults() -> None:
-    assert run_at(Variation(epochs=50), LONG.with_options(ramp=40)).options["ramp"] == 20
+def test_options_of_the_setting_are_bounded_rather_than_the_defaults() -> None:
+    assert run_at(Variation(epochs=30), LONG.with_options(ramp=40)).options["ramp"] == 30
 
 
-def test_a_length_of_time_never_gets_shorter_than_an_epoch_but_none_stays_none() -> None:
-    short = run_at(Variation(epochs=1))
-    assert (short.options["ramp"], short.options["warm_up"]) == (1, 1)
+def test_a_length_of_time_of_none_stays_none() -> None:
     assert run_at(Variation(epochs=1), LONG.with_options(ramp=0)).options["ramp"] == 0
     revised = replace(LONG, method="t-revision", options={})
-    assert run_at(Variation(epochs=50), revised).options == {"warm_up": 10}
+    assert run_at(Variation(epochs=5), revised).options == {"warm_up": 5}
 
 
 def test_every_round_has_an_epoch_at_least() -> None:
@@ -68,9 +68,9 @@ def test_every_round_has_an_epoch_at_least() -> None:
     assert [run_at(Variation(epochs=e), rounds).options["rounds"] for e in (50, 8, 3, 1)] == [8, 8, 3, 1]
 
 
-def test_more_epochs_lengthen() -> None:
+def test_more_epochs_lengthen_the_schedule() -> None:
     longer = run_at(Variation(epochs=200))
-    assert (longer.training.step_epochs, longer.options["ramp"]) == ((80, 160), 20)
+    assert (longer.training.step_epochs, longer.options["ramp"]) == ((80, 160), 10)
 
 
 @pytest.mark.parametrize(("epochs", "average", "patience"), [(50, 10, 30), (20, 10, 20), (4, 4, 4)])
@@ -170,10 +170,10 @@ def test_seeds_and_searches_shrink_with_the_scale(scale: Any, seeds: int, values
     assert table.cells[0].grid == {"noise_rate": grid["noise_rate"][:values]}
 
 
-def test_lengths_of_time_that_are_searched_shrink_too_and_none_is_tried_twice() -> None:
+def test_lengths_of_time_that_are_searched_are_bounded_too_and_none_is_tried_twice() -> None:
     grid = {"ramp": (0, 4, 10, 50), "noise_rate": (0.1, 0.2)}
     table = varied_table(table_of([Cell("a", "b", LONG, grid)]), Variation(epochs=10))
-    assert table.cells[0].grid == {"ramp": (0, 1, 5), "noise_rate": (0.1, 0.2)}
+    assert table.cells[0].grid == {"ramp": (0, 4, 10), "noise_rate": (0.1, 0.2)}
 
 
 @pytest.mark.parametrize(
@@ -185,6 +185,8 @@ def test_lengths_of_time_that_are_searched_shrink_too_and_none_is_tried_twice() 
         ({"test": -3}, "test"),
         ({"batch_size": 1.5}, "batch_size"),
         ({"precision": "16-true"}, "precision"),
+        ({"noise_learning_rate": 0.0}, "noise_learning_rate must be positive"),
+        ({"noise_learning_rate": float("inf")}, "noise_learning_rate must be positive"),
     ],
 )
 def test_what_no_run_can_have_is_refused(options: dict[str, Any], match: str) -> None:
@@ -205,13 +207,14 @@ def test_a_variation_tells_what_was_said_and_nothing_else() -> None:
     assert told.says() == "small scale, 7 epochs, mlp, bf16-mixed, batches of 64"
 
 
-def test_where_patience_ends_a_training_lengths_are_only_bounded() -> None:
-    config = TrainingConfig(epochs=1000, patience=5)
-    setting = Setting(data="moons", noise="none", method="co-teaching", options={"ramp": 10}, training=config)
-    for epochs, ramp in ((30, 10), (4, 4)):
-        shorter = varied(setting, Variation(epochs=epochs))
-        assert isinstance(shorter, Setting)
-        assert shorter.options["ramp"] == ramp
+def test_matrices_get_the_rate_that_is_asked_for_and_that_of_the_paper_otherwise() -> None:
+    own = replace(LONG, training=replace(LONG.training, noise_learning_rate=1e-3))
+    faster = Variation(noise_learning_rate=5e-3)
+    assert [run_at(each, own).training.noise_learning_rate for each in (Variation(), faster)] == [1e-3, 5e-3]
+    assert (faster.to_json(), faster.says()) == (
+        {"scale": "paper", "noise_learning_rate": 5e-3},
+        "paper scale, matrices at a rate of 0.005",
+    )
 
 
 def stated(**grid: tuple[float, ...]) -> Variation:
@@ -230,9 +233,9 @@ def test_only_the_values_stated_are_searched_as_the_cell_has_them_and_in_its_ord
     assert (table.cells[0].setting, table.cells[1]) == (LONG, plain)
 
 
-def test_what_is_stated_of_a_grid_goes_before_the_bounds_and_lengths_shrink_afterwards() -> None:
-    smoke = Variation(scale="smoke", epochs=10, grid=(("ramp", (10, 50)),))
-    assert varied_table(table_of([SEARCHED]), smoke).cells[0].grid == {"noise_rate": (0.1,), "ramp": (5, 1)}
+def test_what_is_stated_of_a_grid_goes_before_the_bounds_of_the_scale_and_lengths_are_bounded_afterwards() -> None:
+    smoke = Variation(scale="smoke", epochs=20, grid=(("ramp", (10, 50)),))
+    assert varied_table(table_of([SEARCHED]), smoke).cells[0].grid == {"noise_rate": (0.1,), "ramp": (20, 10)}
 
 
 def test_a_subset_is_the_same_however_it_is_said_and_comes_back_from_a_record() -> None:

@@ -34,6 +34,9 @@ def reproduce(
     batch_size: Annotated[int | None, typer.Option(help="Batch size instead of the paper's.")] = None,
     precision: Annotated[str | None, typer.Option(help="32-true or bf16-mixed.")] = None,
     network: Annotated[str | None, typer.Option(help="Network instead of the paper's.")] = None,
+    noise_learning_rate: Annotated[
+        float | None, typer.Option(help="Learning rate of confusion matrices instead of the paper's.")
+    ] = None,
     grid: Annotated[
         list[str] | None,
         typer.Option(help="Search only these values of an option's grid: temperature=1,5,10; once for each option."),
@@ -77,6 +80,7 @@ def reproduce(
         precision=precision,  # type: ignore[arg-type]
         network=network,
         batch_size=batch_size,
+        noise_learning_rate=noise_learning_rate,
         grid=_grid(grid or []),
     )
     if seeds is not None and seeds < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
@@ -17,7 +18,7 @@ from truelabel.training.config import Precision
 ScaleName = Literal["smoke", "small", "paper"]
 
 IN_EPOCHS = ("warm_up", "ramp", "burn_in", "revision_epochs", "weight_epochs")
-"""Options of methods that are lengths of time, and shrink with the epochs."""
+"""Options of methods that are lengths of time: no longer than the training."""
 
 DRAWS = ("samples", "prediction_samples", "restarts")
 """Options of methods that are numbers of draws: a smoke test makes do with few."""
@@ -61,11 +62,12 @@ class Variation:
 
     Attributes:
         scale: "smoke" (seconds, stand-in data), "small" (minutes on a CPU) or "paper".
-        epochs: instead of the paper's; steps of the schedule and lengths in epochs among the options shrink along.
+        epochs: instead of the paper's; steps of the schedule shrink along, and no option is longer.
         examples: training examples instead of the paper's.
         test: test examples.
         precision: of matrix products.
         network: instead of the paper's.
+        noise_learning_rate: of confusion matrices, instead of the paper's: in fewer steps they get less far.
         batch_size: instead of the paper's.
         grid: options with the only values of their grids that are searched, by name.
 
@@ -82,6 +84,7 @@ class Variation:
     test: int | None = None
     precision: Precision | None = None
     network: str | None = None
+    noise_learning_rate: float | None = None
     batch_size: int | None = None
     grid: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
@@ -91,6 +94,8 @@ class Variation:
         for name in ("epochs", "examples", "test", "batch_size"):
             if getattr(self, name) is not None:
                 check_whole(name, getattr(self, name))
+        if self.noise_learning_rate is not None and not 0 < self.noise_learning_rate < math.inf:
+            raise ValueError(f"noise_learning_rate must be positive and finite, got {self.noise_learning_rate}")
         if self.precision is not None and self.precision not in get_args(Precision):
             raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}")
         if any(not values for _, values in self.grid) or len(dict(self.grid)) < len(self.grid):
@@ -121,6 +126,8 @@ class Variation:
         said = [f"{value} {words[name]}" for name, value in self.to_json().items() if name in words]
         said += [str(value) for value in (self.network, self.precision) if value is not None]
         said += [f"batches of {self.batch_size}"] if self.batch_size is not None else []
+        rate = self.noise_learning_rate
+        said += [f"matrices at a rate of {rate:g}"] if rate is not None else []
         said += [f"{name} among {_listed(values)}" for name, values in self.grid]
         return ", ".join([f"{self.scale} scale", *said])
 
@@ -152,6 +159,7 @@ def varied(setting: Setting | Calculation, variation: Variation) -> Setting | Ca
         config,
         precision=variation.precision or config.precision,
         batch_size=variation.batch_size or config.batch_size,
+        noise_learning_rate=variation.noise_learning_rate or config.noise_learning_rate,
         patience=config.patience if config.patience is None else min(config.patience, epochs),
     )
     return replace(setting, training=config)
@@ -242,26 +250,20 @@ def _epochs(setting: Setting, variation: Variation) -> int:
 def _shortened(setting: Setting, epochs: int) -> dict[str, Any]:
     options = {**get_method(setting.method).options(), **setting.options}
     lengths = {name: value for name, value in options.items() if name in IN_EPOCHS and value}
-    shorter = {name: _length(value, setting, epochs) for name, value in lengths.items()}
+    # A network learns labels by heart in so many epochs, however many follow: ramps and warm-ups do not shrink along.
+    shorter = {name: min(value, epochs) for name, value in lengths.items()}
     if "rounds" in options:  # each has an epoch at least
         shorter["rounds"] = min(options["rounds"], epochs)
     return {**setting.options, **shorter}
 
 
-def _length(length: int, setting: Setting, epochs: int) -> int:
-    """A length in epochs, when a training has fewer. Where patience ends it, its number of epochs is only a bound."""
-    if not length or setting.training.patience is not None:
-        return min(length, epochs)
-    return max(1, round(length * epochs / setting.training.epochs))
-
-
 def _in_time(cell: Cell, variation: Variation) -> Mapping[str, Any]:
-    """The grid of a cell, whose lengths in epochs shrink along, each tried once."""
+    """The grid of a cell, whose lengths in epochs are bounded, each tried once."""
     if isinstance(cell.setting, Calculation):
         return cell.grid
-    setting, epochs = cell.setting, _epochs(cell.setting, variation)
+    epochs = _epochs(cell.setting, variation)
     return {
-        name: tuple(dict.fromkeys(_length(value, setting, epochs) for value in values)) if name in IN_EPOCHS else values
+        name: tuple(dict.fromkeys(min(value, epochs) for value in values)) if name in IN_EPOCHS else values
         for name, values in cell.grid.items()
     }
 

@@ -16,6 +16,7 @@ from truelabel.learners.learner import Learner
 from truelabel.losses import CrossEntropy
 from truelabel.networks import Network
 from truelabel.networks.conditional import decoder, encoder
+from truelabel.precision import log_softmax
 from truelabel.types import Batch, Categorical, Likelihood, Prediction, Step, mix
 
 Reconstruction = Literal["absolute", "squared"]
@@ -135,7 +136,7 @@ class CausalNL(Learner):
 
     def forward(self, batch: Batch) -> Step:
         logits = self.head(self.network(batch.inputs))
-        taught = self._judge(logits.log_softmax(-1), batch)
+        taught = self._judge(log_softmax(logits), batch)
         weights, terms = self.weights, self._elbo(logits, batch)
         penalty = (
             weights.reconstruction * terms.reconstruction
@@ -174,13 +175,12 @@ class CausalNL(Learner):
         return self.decode(y, latent)
 
     def _clean(self, inputs: Tensor) -> Tensor:
-        clean: Tensor = self.head(self.network(inputs)).log_softmax(-1)
-        return clean
+        return log_softmax(self.head(self.network(inputs)))
 
     def _elbo(self, logits: Tensor, batch: Batch) -> Elbo:
         if self.labels_first and self.progress is not None:
             logits = torch.where(self.progress < self.labels_first, logits.detach(), logits)
-        clean = logits.log_softmax(-1)
+        clean = log_softmax(logits)
         if self.relaxation == "exact":
             costs = (clean.exp().T.unsqueeze(-1) * self._costs_of_each_class(batch)).sum(0).mean(0)
         else:
@@ -206,7 +206,7 @@ class CausalNL(Learner):
         z = mean + (log_variance / 2).exp() * torch.randn_like(mean) if self.training else mean
         again = self.decode(y, z)
         error = (again - inputs).abs() if self.reconstruction == "absolute" else (again - inputs) ** 2
-        labels = self._judge(self.observe(again, y).log_softmax(-1), batch).losses
+        labels = self._judge(log_softmax(self.observe(again, y)), batch).losses
         latent = -0.5 * (1 + log_variance - mean**2 - log_variance.exp()).sum(-1)
         return torch.stack([error.flatten(1).mean(1), labels, latent], -1)
 

@@ -17,6 +17,7 @@ from truelabel.losses import CrossEntropy
 from truelabel.networks import Network
 from truelabel.networks.encoder import Gaussian, GaussianEncoder
 from truelabel.noise.confusion_cells import over_units
+from truelabel.precision import log_softmax
 from truelabel.types import Batch, Categorical, ChosenBy, Prediction, Step, Uncertainty
 
 Masks = Literal["one", "all"]
@@ -226,8 +227,7 @@ class Combine(nn.Module):
     def forward(self, start: Tensor, z: Tensor) -> Tensor:
         rest = functional.linear(z, self.enter.weight[:, self.features :])
         spread = rest.view(len(rest), *[1] * (start.dim() - 2), *rest.shape[1:])
-        logits: Tensor = self.layers(start.unsqueeze(-2) + spread)
-        return logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+        return log_softmax(self.layers(start.unsqueeze(-2) + spread))
 
     def __call__(self, start: Tensor, z: Tensor) -> Tensor:
         log_probs: Tensor = super().__call__(start, z)

@@ -12,6 +12,7 @@ from truelabel.learners.learner import Learner
 from truelabel.losses import CrossEntropy, Loss
 from truelabel.networks import Network
 from truelabel.noise.confusion_cells import over_units
+from truelabel.precision import log_softmax
 from truelabel.types import Batch, Categorical, Prediction, Step
 
 
@@ -78,4 +79,4 @@ class SeparateNetworks(Learner):
     def each(self, inputs: Tensor) -> Tensor:
         """What every annotator's network says, log probabilities: ``(N, ...) -> (*U, R, K)``."""
         members = zip(self.networks, self.heads, strict=True)
-        return torch.stack([head(network(inputs)).log_softmax(-1) for network, head in members], -2)
+        return torch.stack([log_softmax(head(network(inputs))) for network, head in members], -2)

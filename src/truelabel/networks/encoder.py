@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from truelabel.precision import at_least_single
 
 SMALLEST_SCALE = 1e-3
 MOST_WIDTHS = 6
@@ -95,9 +96,8 @@ class GaussianEncoder(nn.Module):
                 # A side of one pixel stays.
                 maps = self.halve(maps, [min(2, side) for side in maps.shape[2:]], ceil_mode=True)
             maps = level(maps)
-        mean, raw = self.head(maps.flatten(2).mean(-1)).chunk(2, -1)
-        kind = torch.promote_types(mean.dtype, torch.float32)
-        return Gaussian(mean.to(kind), functional.softplus(raw.to(kind)) + SMALLEST_SCALE)
+        mean, raw = at_least_single(self.head(maps.flatten(2).mean(-1))).chunk(2, -1)
+        return Gaussian(mean, functional.softplus(raw) + SMALLEST_SCALE)
 
     def __call__(self, images: Tensor) -> Gaussian:
         gaussian: Gaussian = super().__call__(images)

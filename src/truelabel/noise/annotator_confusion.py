@@ -12,6 +12,7 @@ from truelabel.checks import check_amount, check_between, check_flag, check_whol
 from truelabel.noise.confusion_cells import Cells, FullCells, LowRankCells, SaidByAnnotators, over_units
 from truelabel.noise.model import NoiseModel
 from truelabel.noise.transition import check_rows
+from truelabel.precision import log_softmax
 from truelabel.types import Prediction
 
 START = 0.956
@@ -118,7 +119,7 @@ class AnnotatorConfusion(NoiseModel):
         self.register_buffer("workload", given.to(self.rho.dtype))
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
-        clean = self.head(features).log_softmax(-1)
+        clean = log_softmax(self.head(features))
         given = annotators >= 0
         who = self._row(annotators.clamp_min(0))
         raw, which = self._rows(features, who)
@@ -195,7 +196,7 @@ class FixedConfusion(NoiseModel):
         self.cells = KnownCells(classes)
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
-        clean = self.head(features).log_softmax(-1)
+        clean = log_softmax(self.head(features))
         noisy = SaidByAnnotators(
             clean, self.cells, self.cells.parts(self.matrices.flatten(1)), annotators.clamp_min(0), annotators.shape[1]
         )

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from truelabel.noise.confusion_cells import over_units
 from truelabel.noise.model import NoiseModel
+from truelabel.precision import log_softmax
 from truelabel.types import Categorical, Likelihood, Prediction
 
 FEWEST = 3
@@ -61,7 +62,7 @@ class DoctorHeads(NoiseModel):
             self.register_buffer("weight", even)
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
-        each = self.head(features).unflatten(-1, (self.annotators, self.classes)).log_softmax(-1)  # (*U, R, K)
+        each = log_softmax(self.head(features).unflatten(-1, (self.annotators, self.classes)))  # (*U, R, K)
         log_weights = self.weight.log_softmax(0)
         weighted = each + log_weights.unsqueeze(-1)
         clean = weighted.logsumexp(-2)

@@ -10,6 +10,7 @@ from truelabel.checks import check_whole
 from truelabel.noise.fixed_draws import draw_shapes, fixed_draws, spread_over_draws
 from truelabel.noise.model import NoiseModel
 from truelabel.noise.sampled_softmax import Draws, GaussianLatent, log_mean_softmax, log_mean_softmax_at
+from truelabel.precision import at_least_single, log_softmax
 from truelabel.types import Categorical, Likelihood, Prediction, Uncertainty
 
 SMALLEST_SCALE = 1e-3
@@ -92,7 +93,7 @@ class GaussianLogits(NoiseModel):
         if self.training:
             logits = _enlarge(latent.location, self.upsample)
             noisy: Likelihood = _SampledSoftmax(latent, self.samples, self.upsample)
-            return Prediction(logits.log_softmax(-1), noisy, logits.new_zeros(()))
+            return Prediction(log_softmax(logits), noisy, logits.new_zeros(()))
         clean = log_mean_softmax(latent, fixed_draws(latent, self.prediction_samples, self.upsample), self.upsample)
         return Prediction(clean, Categorical(clean.unsqueeze(-2)), clean.new_zeros(()))
 
@@ -100,7 +101,8 @@ class GaussianLogits(NoiseModel):
         """Distribution of u / τ, in float32 or better: ``features (*U, F)``."""
         if self.upsample > 1 and features.dim() != 4:
             raise ValueError(f"upsample={self.upsample} needs features (N, H, W, F), got {tuple(features.shape)}")
-        location, scale = self.location_head(features), functional.softplus(self.scale_head(features)) + SMALLEST_SCALE
+        location = self.location_head(features)
+        scale = functional.softplus(at_least_single(self.scale_head(features))) + SMALLEST_SCALE
         if self.factor_head is None:
             factors = location.new_zeros(*location.shape, 0)
         else:
@@ -108,8 +110,7 @@ class GaussianLogits(NoiseModel):
         if self.binary:  # sigmoid(u) is the second softmax probability of (0, u)
             location, scale = functional.pad(location, (1, 0)), functional.pad(scale, (1, 0))
             factors = factors.expand(*location.shape, 0)
-        kind = torch.promote_types(location.dtype, torch.float32)
-        return GaussianLatent(*(values.to(kind) / self.temperature for values in (location, scale, factors)))
+        return GaussianLatent(*(at_least_single(values) / self.temperature for values in (location, scale, factors)))
 
     @torch.no_grad()
     def uncertainty(self, features: Tensor) -> Uncertainty:

@@ -13,6 +13,7 @@ from truelabel.networks import Network
 from truelabel.noise.annotator_confusion import START
 from truelabel.noise.model import NoiseModel
 from truelabel.noise.pixel_cells import FullPixelCells, LowRankPixelCells, PixelCells
+from truelabel.precision import log_softmax
 from truelabel.types import Likelihood, Prediction, mix
 
 SPREAD = 0.01
@@ -98,7 +99,7 @@ class InstanceConfusion(NoiseModel):
         self.bias = nn.Parameter(begin.repeat(annotators, 1))
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
-        clean = self.head(features).log_softmax(-1)
+        clean = log_softmax(self.head(features))
         said = SaidAtPixels(clean, self.pixels, self._raw(inputs, features, annotators))
         if not self.trace:
             return Prediction(clean, said, clean.new_zeros(()))

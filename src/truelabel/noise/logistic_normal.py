@@ -15,6 +15,7 @@ from truelabel.checks import check_whole
 from truelabel.noise.fixed_draws import spread_over_draws
 from truelabel.noise.model import NoiseModel
 from truelabel.noise.sampled_softmax import GaussianLatent
+from truelabel.precision import at_least_single
 from truelabel.types import Likelihood, Prediction, Uncertainty
 
 Covariance = Literal["full", "diagonal", "isotropic", "identity"]
@@ -175,13 +176,14 @@ class LogisticNormal(NoiseModel):
         return Attenuation(*(torch.where(labels >= 0, step.norm(dim=-1), math.nan) for step in steps))
 
     def _density(self, features: Tensor) -> LogitDensity:
-        mean = _at_least_single(self.head(features)).unsqueeze(-2)
+        # Squares of residuals divided by a small scale need digits.
+        mean = at_least_single(self.head(features)).unsqueeze(-2)
         return LogitDensity(mean, self._scale(features, mean), self.target, self.dummy)
 
     def _scale(self, features: Tensor, mean: Tensor) -> Scale:
         if self.covariance == "identity":
             return DiagonalScale(torch.ones_like(mean))
-        spread = _at_least_single(self.spread(features)).unsqueeze(-2)
+        spread = at_least_single(self.spread(features)).unsqueeze(-2)
         if self.covariance == "full":
             return RankOneScale(spread, self.scale)
         return DiagonalScale((functional.softplus(spread) + self.scale).expand_as(mean))
@@ -193,11 +195,6 @@ def _linear(features: int, size: int) -> nn.Linear:
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-def _at_least_single(values: Tensor) -> Tensor:
-    # Squares of residuals divided by a small scale need more digits than the 8 bits that mixed precision leaves.
-    return values.to(torch.promote_types(values.dtype, torch.float))
 
 
 class Scale(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from truelabel.noise.model import NoiseModel
+from truelabel.precision import log_softmax
 from truelabel.types import Categorical, Prediction
 
 
@@ -28,5 +29,5 @@ class NoNoise(NoiseModel):
         self.head = nn.Linear(features, classes)
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
-        clean = self.head(features).log_softmax(-1)
+        clean = log_softmax(self.head(features))
         return Prediction(clean, Categorical(clean.unsqueeze(-2)), clean.new_zeros(()))

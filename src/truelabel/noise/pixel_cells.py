@@ -17,6 +17,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from truelabel.noise.confusion_cells import Cells, FullCells, LowRankCells
+from truelabel.precision import single_kind
 
 Slot = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -58,7 +59,7 @@ class PixelCells(ABC):
 
     def rows(self, raw: Tensor) -> Tensor:
         """Numbers as :attr:`cells` takes them: ``(N V S, P)``, in float32 or better."""
-        return raw.movedim(-1, 1).flatten(0, -2).to(_kind(raw))
+        return raw.movedim(-1, 1).flatten(0, -2).to(single_kind(raw))
 
 
 class FullPixelCells(PixelCells):
@@ -114,7 +115,7 @@ class _ClosedForm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, raw: Tensor, clean: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        kind, likely = _kind(raw), clean.new_empty(labels.shape)
+        kind, likely = single_kind(raw), clean.new_empty(labels.shape)
         traces = clean.new_zeros(raw.shape[:2])
         for rows, span in _tiles(raw):
             probs = clean[rows, :, span].exp()
@@ -133,7 +134,7 @@ class _ClosedForm(torch.autograd.Function):
     def backward(ctx: Any, to_values: Tensor, to_traces: Tensor) -> tuple[Tensor, Tensor, None]:
         raw, clean, labels, likely = ctx.saved_tensors
         to_raw, to_clean = torch.empty_like(raw), torch.zeros_like(clean)
-        kind, to_traces = _kind(raw), to_traces / raw.shape[-1]
+        kind, to_traces = single_kind(raw), to_traces / raw.shape[-1]
         most = 1 / torch.finfo(kind).tiny
         for rows, span in _tiles(raw):
             probs = clean[rows, :, span].exp()
@@ -181,10 +182,6 @@ class _Recomputed(torch.autograd.Function):
 
 def _applied(function: Any, *values: Any) -> Any:
     return function.apply(*values)
-
-
-def _kind(raw: Tensor) -> torch.dtype:
-    return torch.promote_types(raw.dtype, torch.float32)
 
 
 def _tiles(raw: Tensor) -> Iterator[tuple[slice, slice]]:

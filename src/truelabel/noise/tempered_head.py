@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from truelabel.losses import tempered_softmax
 from truelabel.noise.model import NoiseModel
+from truelabel.precision import log_softmax
 from truelabel.types import Categorical, Prediction
 
 
@@ -35,7 +36,7 @@ class TemperedHead(NoiseModel):
         self.temperature = temperature
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
-        log_probs = self.head(features).log_softmax(-1)
+        log_probs = log_softmax(self.head(features))
         clean = log_probs
         if not self.training:
             clean = tempered_softmax(log_probs, self.temperature).clamp_min(torch.finfo(log_probs.dtype).tiny).log()

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from truelabel.noise.model import NoiseModel
+from truelabel.precision import log_softmax
 from truelabel.types import Likelihood, Prediction
 
 FLOOR = 1e-12
@@ -46,7 +47,7 @@ class Transition(NoiseModel):
         self.slack = nn.Parameter(torch.zeros(classes, classes)) if revise else None
 
     def forward(self, inputs: Tensor, features: Tensor, annotators: Tensor) -> Prediction:
-        clean = self.head(features).log_softmax(-1)
+        clean = log_softmax(self.head(features))
         return Prediction(clean, Mixed(clean, self.revised(), learned=self.slack is not None), clean.new_zeros(()))
 
     def revised(self) -> Tensor:

@@ -42,7 +42,13 @@ class Engine:
 
         strategy = "auto" if processes == 1 else "ddp_spawn"
         try:
-            return Fabric(accelerator=self.device, devices=processes, precision=precision, strategy=strategy)
+            plain = Fabric(accelerator=self.device, devices=processes, strategy=strategy)
+            if precision == "32-true":
+                return plain
+            from truelabel.training.autocast import Autocast
+
+            autocast = Autocast(plain.device.type)
+            return Fabric(accelerator=self.device, devices=processes, plugins=autocast, strategy=strategy)
         except (RuntimeError, ValueError) as error:
             raise ValueError(
                 f"device {self.device!r} with {processes} processes is not to be had here: {error}"

@@ -68,21 +68,25 @@ def _in_one_launch(name: str, groups: Sequence[Mapping[str, Any]]) -> Callable[.
 def noise_rate(config: TrainingConfig, reach: float | None, steps: int) -> float:
     """The learning rate of noise parameters: as set, or such that ``steps`` steps can travel ``reach``.
 
-    Adaptive optimisers move a number by about the rate a step. In a short training, confusion matrices would not get
-    from where they start to where they belong at the rate of the network, before that has learned the labels by heart.
-    It is never less than that, and at most thirty times as much.
+    Adaptive optimisers move a number by about the rate a step, times what the schedule has left of it. In a short
+    training, confusion matrices would not get from where they start to where they belong at the rate of the network,
+    before that has learned the labels by heart. It is never less than that, and at most thirty times as much.
 
     Example:
         >>> noise_rate(TrainingConfig(learning_rate=1e-3), reach=10.0, steps=1000)
         0.01
         >>> noise_rate(TrainingConfig(learning_rate=1e-3), reach=10.0, steps=20_000)
         0.001
+        >>> falling = TrainingConfig(epochs=4, learning_rate=1e-3, schedule="step", step_epochs=(2,))
+        >>> round(noise_rate(falling, reach=11.0, steps=4000), 4)
+        0.005
     """
     if config.noise_learning_rate is not None:
         return config.noise_learning_rate
     if reach is None or config.optimizer == "sgd":
         return config.learning_rate
-    return min(max(reach / steps, config.learning_rate), MOST_TIMES_FASTER * config.learning_rate)
+    left = sum(learning_rate_factor(config, epoch) for epoch in range(config.epochs)) / config.epochs
+    return min(max(reach / (steps * left), config.learning_rate), MOST_TIMES_FASTER * config.learning_rate)
 
 
 def learning_rate_factor(config: TrainingConfig, epoch: int) -> float:

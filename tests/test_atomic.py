@@ -23,3 +23,9 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_nothing(tmp_path: Path) ->
         write_atomically(path, b"new and longer")
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_an_error_names_the_target(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"page\.md'$"):
+        write_atomically(tmp_path / "file" / "page.md", b"text")

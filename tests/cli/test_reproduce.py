@@ -62,6 +62,32 @@ def test_rows_columns_shards_and_the_clock(cli: Cli) -> None:
     assert sorted(json.loads(line)["setting"]["options"]["residual"] for line in lines) == [1.0, 2.0]
 
 
+def test_the_list_of_one_paper_or_table(cli: Cli) -> None:
+    names = [entry["name"] for entry in json.loads(cli("reproduce", "englesson2023", "--list", "--json")[1])]
+    assert names == [f"englesson2023/{table.name}" for table in PAPERS["englesson2023"].tables]
+    (only,) = json.loads(cli("reproduce", "englesson2023/table-3", "--list", "--json")[1])
+    assert only["name"] == "englesson2023/table-3"
+
+
+def test_what_needs_no_training_means_something_at_every_scale(cli: Cli) -> None:
+    smoke = ("--scale", "smoke", "--device", "cpu")
+    exact = cli("reproduce", "englesson2023/figure-2", *smoke)[1]
+    assert "the numbers mean nothing" not in " ".join(exact.split())
+    trained = cli("reproduce", "englesson2023/figure-7", *smoke)[1]
+    assert "the numbers mean nothing" in " ".join(trained.split())
+
+
+def test_shards_say_that_a_search_has_a_second_half(cli: Cli) -> None:
+    table = ("reproduce", "collier2020/table-1", "--scale", "smoke", "--device", "cpu", "--rows", "Ours*")
+    part = (*table, "--columns", "MNIST", "--grid", "temperature=0.1,1,5,10")
+    ends = [cli(*part, "--shard", shard, "--results", shard[0])[2] for shard in ("1/2", "2/2")]
+    assert all(
+        "1 places wait for searches that other shards have a part in: join the records of all shards" in end
+        for end in ends
+    )
+    assert "temperature = 5" in "".join(ends)
+
+
 def test_what_is_missing_is_named_and_nothing_is_written(cli: Cli) -> None:
     code, printed, errors = cli("reproduce", "englesson2023/figure-7")
     assert code == 1
@@ -115,6 +141,12 @@ def test_a_part_of_a_grid_is_searched_and_the_record_says_so(cli: Cli) -> None:
         (["englesson2023/table-1", "--shard", "5/4"], "shard must be NUMBER/OF with a number from 1 to OF, got 5/4"),
         (["englesson2023/table-1", "--shard", "half"], "shard must be NUMBER/OF, such as 3/16, got 'half'"),
         (["englesson2023/table-1", "--workers", "0"], "--workers must be at least 1, got 0"),
+        (["englesson2023/table-1", "--minutes", "-1"], "--minutes must be at least 0, got -1"),
+        (["englesson2023/table-1", "--minutes", "nan"], "--minutes must be at least 0, got nan"),
+        (["englesson2023/table-1", "--gpus", "-1"], "--gpus must be at least 0, got -1"),
+        (["englesson2023/table-1", "--network", "foo"], "unknown network 'foo': choose from auto, "),
+        (["englesson2023/table-1", "--test-examples", "0"], "--test-examples must be at least 1, got 0"),
+        (["englesson2023/table-1", "--noise-learning-rate", "0"], "noise_learning_rate must be positive and finite"),
         (["englesson2023/table-1", "--seeds", "0"], "--seeds must be at least 1, got 0"),
         (["englesson2023/table-1", "--epochs", "0"], "epochs must be a whole number of at least 1, got 0"),
         (["englesson2023/table-1", "--on", "mars"], "--on must be processes or ray, got 'mars'"),

@@ -77,3 +77,25 @@ def test_only_endings_that_can_be_written_pass(tmp_path: Path) -> None:
     (tmp_path / "b.csv").mkdir()
     with pytest.raises(ValueError, match="is a folder: name a file in it"):
         check_output(tmp_path / "b.csv")
+
+
+def test_what_is_too_wide_stands_below_and_nothing_is_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    columns = ["", *(f"column {n}" for n in range(7))]
+    rows = [[f"row {r}", *(f"{r}{n}.25 ± 0.50 (5)\npaper {n}" for n in range(7))] for r in range(2)]
+    show(columns, rows, title="Wide", whole=True)
+    printed = capsys.readouterr().out
+    assert all(f" {r}{n}.25 ± 0.50 (5) " in printed for r in range(2) for n in range(7))
+    assert max(map(len, printed.splitlines())) <= 50
+    # Two columns beside the first fit each time.
+    assert [printed.count(text) for text in ("Wide", " row 0 ", "┏", "…")] == [1, 4, 4, 0]
+
+
+def test_a_column_wider_than_the_terminal_is_not_cut_either(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    show(["", "a"], [["a name of some length", "τ = 0.025, λ = 0.5"]], whole=True)
+    assert "│ a name of some length │ τ = 0.025, λ = 0.5 │" in capsys.readouterr().out

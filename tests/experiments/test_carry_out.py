@@ -154,3 +154,13 @@ def test_the_score_is_by_the_true_labels_of_the_test_examples(setting: MakeSetti
     record = run(replace(noisy, training=replace(noisy.training, epochs=30, learning_rate=0.01)))
     assert record["valid"]["accuracy"] < 0.8
     assert record["scores"]["accuracy"] > 0.82
+
+
+def test_how_long_it_ran_is_with_what_it_ran_before(setting: MakeSetting, tmp_path: Path) -> None:
+    pace = Pace(end=time.monotonic())
+    with pytest.raises(Stopped):
+        carry_out(setting(epochs=4), 0, engine=CPU, folder=tmp_path / "run", pace=pace)
+    spent = tmp_path / "run" / "seconds.json"
+    assert json.loads(spent.read_text())["seconds"] > 0
+    spent.write_text('{"seconds": 1000.0}')
+    assert carry_out(setting(epochs=4), 0, engine=CPU, folder=tmp_path / "run")["seconds"] > 1000

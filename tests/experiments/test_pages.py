@@ -12,7 +12,7 @@ from truelabel.experiments.plan import narrowed
 from truelabel.experiments.records import Records
 from truelabel.experiments.runner import reproduce
 from truelabel.experiments.scale import Variation, varied_table
-from truelabel.experiments.table import Paper, Table
+from truelabel.experiments.table import Metric, Paper, Table
 from truelabel.experiments.work import Site
 
 ROOT = Path(__file__).parents[2]
@@ -97,3 +97,12 @@ def test_values_that_were_stated_for_one_table_need_not_fit_another(table: Table
     text = page(Paper("tiny", "Nobody 2000", (table, other)), records.read())
     assert list(parts(text)) == ["paper scale", "paper scale, q among 0.1"]
     assert "| `tiny/other` |" in text.split("## Not run yet")[1]
+
+
+def test_metrics_without_any_number_have_no_table(table: Table, site: Site, tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    skilled = replace(table, metrics=(*table.metrics, Metric("skill", "mean skill")))
+    reproduce([skilled], records, site)
+    text = page(Paper("tiny", "Nobody 2000", (skilled,)), records.read())
+    assert "*test accuracy, %*" in text
+    assert "mean skill" not in text

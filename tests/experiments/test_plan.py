@@ -182,3 +182,9 @@ def test_a_stack_gives_the_longest_run_first_and_equal_ones_in_order() -> None:
     stack = longest_last([calculation, *runs(2, "short"), *runs(6, "long")])
     taken = [stack.pop().label for _ in range(5)]
     assert taken == ["long 0", "long 1", "short 0", "short 1", "calculation"]
+
+
+def test_runs_of_a_search_are_told_apart(table: Table) -> None:
+    labels = [run.label for run in due([(table, 2)], {})]
+    assert len(set(labels)) == len(labels)
+    assert "table-1, GCE, 0.2, q = 0.9, seed 0" in labels

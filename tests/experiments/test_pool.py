@@ -3,8 +3,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import multiprocessing
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,8 +80,68 @@ def test_workers_end_before_the_daemon_that_shares_the_gpu(tmp_path: Path, monke
         alive.append(len(multiprocessing.active_children()))
 
     monkeypatch.setattr(pool, "_shared_gpu", shared)
-    options = {"scale": 1.0, "residual": 0.5}
-    planned = [Planned(Calculation(calculation="attenuated-loss", options=options), 0, "run")]
     site = Site(tmp_path / "r.jsonl", tmp_path / "work", device="cpu")
-    assert [ended.end for _, ended in Processes(2).run(planned, site, None)] == ["done"]
+    assert [ended.end for _, ended in Processes(2).run([planned_run()], site, None)] == ["done"]
     assert alive == [0]
+
+
+def planned_run() -> Planned:
+    options = {"scale": 1.0, "residual": 0.5}
+    return Planned(Calculation(calculation="attenuated-loss", options=options), 0, "run")
+
+
+@pytest.mark.parametrize("reads", [True, False], ids=["in the middle", "while it starts"])
+def test_a_worker_that_is_killed_costs_its_own_run(
+    reads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line whose other end is closed with something unread on it is reset, not ended."""
+
+    class Killed:
+        exitcode = -9
+
+        def join(self) -> None: ...
+
+        def terminate(self) -> None: ...
+
+    def start(workers: int) -> tuple[Any, Any]:
+        ours, theirs = multiprocessing.Pipe()
+
+        def die() -> None:
+            assert theirs.poll(10)
+            if reads:
+                theirs.recv()
+            theirs.close()
+
+        threading.Thread(target=die).start()
+        return ours, Killed()
+
+    monkeypatch.setattr(pool, "_start", start)
+    site = Site(tmp_path / "r.jsonl", tmp_path / "work", device="cpu")
+    ((_, ended),) = Processes(2).run([planned_run()], site, None)
+    assert ended.end == "failed"
+    assert ended.record is not None
+    assert ended.record["error"].startswith("the process died with exit code -9, as it does if memory is short")
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_worker_ends_quietly_when_nobody_is_there_any_more(asks: bool, tmp_path: Path) -> None:
+    ours, theirs = multiprocessing.Pipe()
+    site = Site(tmp_path / "r.jsonl", tmp_path / "work", device="cpu")
+    if asks:
+        ours.send((planned_run(), site, None))
+    ours.close()
+    pool._serve(theirs, 2)
+    assert (tmp_path / "r.jsonl").exists() == asks
+
+
+def test_workers_leave_an_interrupt_to_whoever_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pool._deaf_to_interrupts():
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+@pytest.mark.parametrize("gpus", [-1.0, float("nan")])
+def test_a_share_of_a_gpu_is_checked(gpus: float) -> None:
+    with pytest.raises(ValueError, match="gpus must be a number of at least 0"):
+        Ray(2, gpus)

@@ -90,3 +90,13 @@ def test_lines_that_are_no_records_are_passed_over(tmp_path: Path, text: str) ->
     path = tmp_path / "r.jsonl"
     path.write_text(text + "\n")
     assert Records(path).read() == []
+
+
+def test_a_line_cut_within_a_letter_costs_only_itself(tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    records.append([{"id": "a", "command": "λ = 1"}, {"id": "b", "command": "λ = 2"}])
+    whole = records.path.read_bytes()
+    records.path.write_bytes(whole[: whole.rindex("λ".encode()) + 1])
+    assert [record["id"] for record in records.read()] == ["a"]
+    records.append([{"id": "c"}])
+    assert [record["id"] for record in records.read()] == ["a", "c"]

@@ -5,15 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
-from truelabel.experiments.plan import Shard, due
+from truelabel.experiments.plan import Planned, Shard, due
 from truelabel.experiments.records import Records
-from truelabel.experiments.runner import Progress, reproduce, site_for
+from truelabel.experiments.runner import Progress, _Estimate, reproduce, site_for
 from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.summary import summarise
 from truelabel.experiments.table import Cell, Table
-from truelabel.experiments.work import Site
+from truelabel.experiments.work import Ended, Site
+from truelabel.training import TrainingConfig
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def test_a_run_that_fails_is_written_down_and_stops_nothing(table: Table, record
     assert (report.done, report.failed, report.left) == (1, 1, 1)
     (failed,) = records.failed().values()
     assert "unknown network 'no-such-network'" in failed["error"]
-    assert "Traceback" in failed["traceback"]
+    assert "in carry_out" in failed["traceback"]
     # It is tried again by the next call, once.
     again = reproduce([broken], records, site)
     assert (again.done, again.failed) == (0, 1)
@@ -75,11 +77,12 @@ def test_the_clock_stops_inside_a_run_which_then_goes_on_and_ends_alike(
     setting: Callable[..., Setting], tmp_path: Path, records: Records, site: Site
 ) -> None:
     long = Table(name="t", title="", cells=(Cell("CE", "0.2", setting(epochs=60)),))
+    told: list[Progress] = []
     whole = Records(tmp_path / "whole.jsonl")
     reproduce([long], whole, replace(site, work=tmp_path / "other"))
     calls = 0
     while not records.finished():
-        report = reproduce([long], records, site, minutes=0.05 / 60)
+        report = reproduce([long], records, site, minutes=0.05 / 60, listen=told.append)
         calls += 1
         assert calls < 400
         assert report.done + report.stopped <= 1  # none, if the clock is over before the run is begun
@@ -87,7 +90,73 @@ def test_the_clock_stops_inside_a_run_which_then_goes_on_and_ends_alike(
     (ours,), (theirs,) = records.finished().values(), whole.finished().values()
     assert (ours["scores"], ours["valid"]) == (theirs["scores"], theirs["valid"])
     assert ours["epochs"] == 60
+    assert {progress.seconds_left for progress in told if progress.ended.end == "stopped"} == {None}
+    # All of its parts, each of which had at least the time that it was given.
+    assert ours["seconds"] >= 0.05 * sum(progress.ended.end == "stopped" for progress in told)
     assert not (site.work / ours["id"]).exists(), "checkpoints of a finished run are removed"
+
+
+def test_what_cannot_be_written_is_found_out_before_anything_is_run(table: Table, tmp_path: Path, site: Site) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match=r"^records cannot be written to .*r.jsonl \(.*\): choose another folder"):
+        reproduce([table], Records(tmp_path / "file" / "r.jsonl"), site, listen=lambda progress: pytest.fail("it ran"))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_there_is_told_once(table: Table, records: Records, site: Site) -> None:
+    with pytest.raises(ValueError, match="device 'cuda' is not to be had here"):
+        reproduce([table], records, replace(site, device="cuda"))
+    assert not records.read()
+
+
+def test_data_that_cannot_be_read_stops_nothing_else(
+    table: Table, records: Records, site: Site, tmp_path: Path
+) -> None:
+    there = table.cells[0]
+    assert isinstance(there.setting, Setting)
+    folder = tmp_path / "data" / "MNIST" / "raw"
+    folder.mkdir(parents=True)
+    for part in ("train", "t10k"):
+        for what in ("images-idx3", "labels-idx1"):
+            (folder / f"{part}-{what}-ubyte").write_bytes(b"cut")
+    damaged = Cell("damaged", there.column, replace(there.setting, data="mnist"))
+    half = replace(table, cells=(damaged, there), published={}, seeds=1)
+    report = reproduce([half], records, replace(site, root=tmp_path / "data"))
+    assert (report.done, report.failed, report.left, report.there) == (1, 0, 0, 1)
+    assert report.missing["mnist"][0].startswith("mnist cannot be read: ")
+
+
+def test_shards_of_a_search_say_that_they_wait_for_each_other(table: Table, records: Records, site: Site) -> None:
+    searched = replace(table, cells=table.cells[2:3], published={})
+    reports = [reproduce([searched], records, site, shard=Shard(number, 2)) for number in (1, 2)]
+    # Whoever is first cannot know what the search chooses; that is the case if each has a part of it.
+    ids = [run.id for run in due([(searched, 3)], {})]
+    assert {Shard(1, 2).has(run) for run in ids} == {True, False}
+    assert [report.undecided for report in reports] == [1, 0]
+    assert (reports[0].left, reports[0].done) == (0, sum(Shard(1, 2).has(run) for run in ids))
+
+
+def timed(label: str, epochs: int, seconds: float | None, method: str = "cross-entropy") -> tuple[Planned, Ended]:
+    training = TrainingConfig(epochs=epochs)
+    run = Planned(Setting(data="moons", noise="none", method=method, training=training, train=100), 0, label)
+    return run, Ended("done", None if seconds is None else {"seconds": seconds})
+
+
+def test_an_estimate_goes_by_the_kind_of_run_and_by_what_runs_beside_it() -> None:
+    alone, four = _Estimate(1), _Estimate(4)
+    mixup = timed("", 10, 30.0, "mixup")
+    assert alone.seconds([mixup[0]]) is None
+    for estimate in (alone, four):
+        estimate.see(*timed("", 10, None))
+        estimate.see(*timed("", 10, 5.0))
+    # A kind that was not seen takes as long as the others.
+    assert alone.seconds([mixup[0]] * 3) == pytest.approx(2.5 * 5.0)
+    for estimate in (alone, four):
+        estimate.see(*mixup)
+    assert alone.seconds([mixup[0], timed("", 20, None)[0]]) == pytest.approx(30 / 2 + 10)
+    # Four of eight are under way, half done on average.
+    assert four.seconds([mixup[0]] * 8) == pytest.approx((8 - 2) * 30 / 4)
+    assert four.seconds([]) == 0.0
 
 
 def test_no_time_no_run(table: Table, records: Records, site: Site) -> None:

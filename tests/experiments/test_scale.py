@@ -155,6 +155,13 @@ def test_a_full_square_needs_its_diagonal_only() -> None:
     ]
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(4, 6), (6, 4), (1, 3), (3, 1)])
+def test_rows_and_columns_of_a_smoke_test_keep_their_order(rows: int, columns: int) -> None:
+    table = table_of([Cell(f"row {r}", f"column {c}", RUN) for r in range(rows) for c in range(columns)])
+    smoke = varied_table(table, Variation(scale="smoke"))
+    assert (smoke.rows, smoke.columns) == (table.rows, table.columns)
+
+
 def test_numbers_of_places_that_are_not_run_are_left_out() -> None:
     cells = [Cell(f"row {r}", f"column {c}", RUN) for r in range(2) for c in range(2)]
     published = {(cell.row, cell.column, "accuracy"): Published(1.0) for cell in cells}
@@ -185,6 +192,7 @@ def test_lengths_of_time_that_are_searched_are_bounded_too_and_none_is_tried_twi
         ({"test": -3}, "test"),
         ({"batch_size": 1.5}, "batch_size"),
         ({"precision": "16-true"}, "precision"),
+        ({"network": "foo"}, "unknown network 'foo': choose from auto"),
         ({"noise_learning_rate": 0.0}, "noise_learning_rate must be positive"),
         ({"noise_learning_rate": float("inf")}, "noise_learning_rate must be positive"),
     ],

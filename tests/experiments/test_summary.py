@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from truelabel.experiments.pages import cell_lines
 from truelabel.experiments.setting import Setting
-from truelabel.experiments.summary import summarise, to_json
-from truelabel.experiments.table import ACCURACY, Cell, Metric, Table
+from truelabel.experiments.summary import Entry, summarise, to_json
+from truelabel.experiments.table import ACCURACY, Cell, Metric, Published, Table
 
 SCORES = {"CE": (0.70, 0.72, 0.71), "GCE": (0.80, 0.82, 0.81), "near": (0.79, 0.83, 0.805)}
 
@@ -81,3 +82,16 @@ def test_curves_show_their_quarters(plain: Table) -> None:
     curve = [number / 100 for number in range(1, 9)]
     summary = summarise(curved, records(curved, curves={"accuracy": curve}))
     assert summary["CE", "0", "accuracy"].text == "2.00 → 4.00 → 6.00 → 8.00"
+
+
+def test_a_run_without_such_a_number_is_told_from_none(plain: Table) -> None:
+    other = replace(plain, metrics=(ACCURACY, Metric("skill", "skill")))
+    ran = summarise(other, records(other))["CE", "0", "skill"]
+    assert (ran.text, ran.ran, summarise(other, {})["CE", "0", "skill"].ran) == ("", True, False)
+    assert cell_lines(ran, 1) == ["–"]
+    assert cell_lines(summarise(other, {})["CE", "0", "skill"], 1) == ["not run"]
+
+
+def test_stars_that_make_bold_are_for_pages_only() -> None:
+    best = Entry("80.0 (5)", True, 80.0, None, 5, Published(81.23, 0.21, "**81.23 ± 0.21**"), -1.2, best=True)
+    assert cell_lines(best, 1) == ["80.0 (5)", "paper 81.23 ± 0.21", "−1.2"]

@@ -11,7 +11,7 @@ from truelabel.experiments.runner import reproduce, site_for
 from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.table import Cell, Table
-from truelabel.experiments.yao2021 import PAPER
+from truelabel.experiments.yao2021 import AS_CODED, PAPER
 from truelabel.methods import get_method
 from truelabel.training import TrainingConfig
 
@@ -35,10 +35,10 @@ def settings_of(table: Table) -> list[Setting]:
 
 def test_every_table_and_the_one_figure_with_a_measurement_is_there() -> None:
     assert {name: len(table.cells) for name, table in TABLES.items()} == {
-        "table-1": 45,
-        "table-2": 45,
-        "table-3": 45,
-        "table-4": 45,
+        "table-1": 50,
+        "table-2": 50,
+        "table-3": 50,
+        "table-4": 50,
         "table-5": 8,
         "figure-2": 5,
     }
@@ -156,7 +156,7 @@ def test_every_setting_names_what_exists() -> None:
 
 def test_no_two_places_share_a_run() -> None:
     ids = [run.identity(0) for table in PAPER.tables for run in settings_of(table)]
-    assert len(ids) == len(set(ids)) == 193
+    assert len(ids) == len(set(ids)) == 213
 
 
 def test_the_figure_runs_at_smoke_scale(tmp_path: Path) -> None:
@@ -170,3 +170,15 @@ def test_the_figure_runs_at_smoke_scale(tmp_path: Path) -> None:
     assert (report.done, report.failed, report.left) == (5, 0, 0)
     scores = [record["scores"] for record in Records(tmp_path / "results.jsonl").read()]
     assert ["transition_error" in given for given in scores] == [False, False, False, True, True]
+
+
+def test_the_row_as_coded_has_the_weights_that_the_code_comes_to() -> None:
+    """Its losses: CE(kept).mean() / kept; squared error; 0.01 times twice the KL, summed over 128 pictures."""
+    ours, coded = setting("table-1", "CausalNL", "IDN-50%"), setting("table-1", AS_CODED, "IDN-50%")
+    assert coded.options["teaching_weight"] == pytest.approx(1 / 64)
+    assert coded.options["latent_weight"] == pytest.approx(2.56)
+    assert (coded.options["reconstruction"], coded.options["entropy_weight"]) == ("squared", 0.0)
+    assert {**coded.options, **ours.options}.keys() == coded.options.keys()
+    assert setting("table-1", AS_CODED, "IDN-45%").options["teaching_weight"] == pytest.approx(1 / 70)
+    assert TABLES["table-1"].published[AS_CODED, "IDN-50%", "accuracy"].mean == 78.19
+    get_method(coded.method).with_options(**coded.options)

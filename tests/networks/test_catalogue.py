@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from truelabel import networks
-from truelabel.networks import MLP, NETWORKS, LeNet5, Network, ResNet, TannoCNN, UNet, WideResNet, build
+from truelabel.networks import MLP, NETWORKS, LeNet5, Network, ResNet, TannoCNN, UNet, WideResNet, build, check_network
 
 
 def count(module: nn.Module) -> int:
@@ -144,3 +144,14 @@ def test_exports_are_sorted_and_there() -> None:
     listed = networks.__all__
     assert len(set(listed)) == len(listed)
     assert all(hasattr(networks, name) for name in listed)
+
+
+@pytest.mark.parametrize("name", [*NETWORKS, "wrn-16-4", "mlp:3", "unet:8", "tanno-cnn:4"])
+def test_names_of_networks_are_known_without_a_shape(name: str) -> None:
+    check_network(name)
+
+
+@pytest.mark.parametrize("name", ["foo", "wrn-28", "mlp:", "mlp:0", "resnet-18:3", ""])
+def test_other_names_are_not(name: str) -> None:
+    with pytest.raises(ValueError, match=r"^(unknown network|network .* needs a positive whole number)"):
+        check_network(name)

@@ -30,3 +30,11 @@ def test_precision_reaches_the_engine() -> None:
     fabric: Fabric = Engine(device="cpu").fabric("bf16-mixed")
     with fabric.autocast():
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_what_is_not_there_is_told_before_anything_is_started() -> None:
+    Engine(device="cpu").check()
+    Engine().check()
+    with pytest.raises(ValueError, match="device 'cuda' is not to be had here: PyTorch sees none; use 'cpu'"):
+        Engine(device="cuda").check()

@@ -69,8 +69,9 @@ def reproduce(
     from truelabel.training.memory import keep_freed_memory
 
     if list_ or not table:
-        _list(as_json)
+        _list(table, as_json)
         return
+    _check_numbers(seeds, test_examples, minutes)
     paper, tables = find_tables(table)
     variation = Variation(
         scale=scale,  # type: ignore[arg-type]  # it checks itself
@@ -83,8 +84,6 @@ def reproduce(
         noise_learning_rate=noise_learning_rate,
         grid=_grid(grid or []),
     )
-    if seeds is not None and seeds < 1:
-        raise ValueError(f"--seeds must be at least 1, got {seeds}")
     folder = results or (RESULTS if scale == "paper" else work / scale)
     records = Records(folder / f"{paper.name}.jsonl")
     if markdown is not None:
@@ -109,10 +108,19 @@ def reproduce(
             pool=_pool(on, workers, gpus),
             listen=_say,
         )
-        _sum_up(report, records.path)
+        _sum_up(report, records.path, sharded=shard != "1/1")
     _show(paper, scaled, records.finished(), seeds, as_json, variation)
-    if not show and (report.failed or (report.missing and not report.done)):
+    # What waits for data is told; it is a failure if nothing of what was asked for is there.
+    if not show and (report.failed or (report.missing and not report.there)):
         raise typer.Exit(1)
+
+
+def _check_numbers(seeds: int | None, test_examples: int | None, minutes: float | None) -> None:
+    for option, number in (("--seeds", seeds), ("--test-examples", test_examples)):
+        if number is not None and number < 1:
+            raise ValueError(f"{option} must be at least 1, got {number}")
+    if minutes is not None and not minutes >= 0:  # nor NaN
+        raise ValueError(f"--minutes must be at least 0, got {minutes:g}")
 
 
 def _grid(texts: list[str]) -> tuple[tuple[str, tuple[float, ...]], ...]:
@@ -167,6 +175,8 @@ def _pool(on: str, workers: int, gpus: float) -> Pool:
 
     if workers < 1:
         raise ValueError(f"--workers must be at least 1, got {workers}")
+    if not 0 <= gpus < float("inf"):
+        raise ValueError(f"--gpus must be at least 0, got {gpus:g}")
     if on == "ray":
         return Ray(workers, gpus)
     if on != "processes":
@@ -174,10 +184,11 @@ def _pool(on: str, workers: int, gpus: float) -> Pool:
     return Here() if workers == 1 else Processes(workers)
 
 
-def _list(as_json: bool) -> None:
-    from truelabel.experiments.catalogue import PAPERS
+def _list(table: str, as_json: bool) -> None:
+    from truelabel.experiments.catalogue import PAPERS, find_tables
     from truelabel.experiments.plan import due
 
+    listed = [find_tables(table)] if table else [(paper, paper.tables) for paper in PAPERS.values()]
     told: list[dict[str, Any]] = [
         {
             "name": f"{paper.name}/{table.name}",
@@ -189,8 +200,8 @@ def _list(as_json: bool) -> None:
             "runs": len(due([(table, table.seeds)], {})),
             "notes": list(table.notes),
         }
-        for paper in PAPERS.values()
-        for table in paper.tables
+        for paper, tables in listed
+        for table in tables
     ]
     if as_json:
         import json
@@ -221,11 +232,18 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-def _sum_up(report: Report, path: Path) -> None:
+def _sum_up(report: Report, path: Path, sharded: bool) -> None:
     parts = [f"{report.done} new records in {path}"]
     parts += [f"{report.failed} runs failed, see their error there"] if report.failed else []
     parts += [f"{report.stopped} stopped by the clock"] if report.stopped else []
-    parts += [f"{report.left} are left: run the same command again"] if report.left else []
+    parts += [f"{report.elsewhere} another call has done or is doing"] if report.elsewhere else []
+    left = report.left - report.elsewhere
+    parts += [f"{left} are left: run the same command again"] if left > 0 else []
+    if sharded and report.undecided:
+        parts.append(
+            f"{report.undecided} places wait for searches that other shards have a part in: join the records of all "
+            "shards and run the same command again"
+        )
     typer.echo("; ".join(parts), err=True)
     for why, runs in report.missing.values():
         typer.echo(f"{runs} runs wait for data: {why}", err=True)
@@ -248,17 +266,24 @@ def _show(
         about = {"paper": paper.name, "variation": variation.to_json()}
         typer.echo(json.dumps([{**about, **to_json(*each)} for each in summaries], indent=2, ensure_ascii=False))
         return
+    from rich.text import Text
+
     from truelabel.cli.tables import show
     from truelabel.experiments.pages import cell_lines
+    from truelabel.experiments.setting import Setting
 
     for table, summary in summaries:
         for metric in table.metrics:
             lines = []
             for row in table.rows:
                 entries = [summary.get((row, column, metric.name)) for column in table.columns]
-                lines.append([row, *("" if e is None else "\n".join(cell_lines(e, metric.digits)) for e in entries)])
-            show(["", *table.columns], lines, title=f"{paper.name}/{table.name}, {metric.title}: {table.title}")
+                told = [("" if e is None else "\n".join(cell_lines(e, metric.digits)), e) for e in entries]
+                lines.append([row, *(Text(text, "bold" if e is not None and e.best else "") for text, e in told)])
+            title = f"{paper.name}/{table.name}, {metric.title}: {table.title}"
+            show(["", *table.columns], lines, title=title, whole=True)
         for note in table.notes:
             typer.echo(f"  {note}")
-    made_up = "; made-up data and little training: the numbers mean nothing" if variation.scale == "smoke" else ""
+    trained = any(isinstance(cell.setting, Setting) for table, _ in summaries for cell in table.cells)
+    smoke = trained and variation.scale == "smoke"
+    made_up = "; made-up data and little training: the numbers mean nothing" if smoke else ""
     typer.echo(f"Ours (number of seeds), the paper's, the difference; {variation.says()}{made_up}.")

@@ -11,21 +11,62 @@ SHOWN = 6
 
 
 def show(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, right: int | None = None
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    title: str | None = None,
+    right: int | None = None,
+    whole: bool = False,
 ) -> None:
-    """Print a table; columns from ``right`` on are numbers and stand flush right."""
+    """Print a table.
+
+    Args:
+        columns: their names.
+        rows: values, in the order of the columns; what is rich's ``Text`` keeps its style.
+        title: above it.
+        right: columns from this one on are numbers and stand flush right.
+        whole: no value is broken over lines or cut: what is wider than the terminal stands below, in further tables,
+            each with the first column.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title and escape(title), title_justify="left", header_style="bold")
-    for i, column in enumerate(columns):
-        table.add_column(
-            escape(column), justify="right" if right is not None and i >= right else "left", no_wrap=i == 0
+    console = Console(soft_wrap=False)
+    groups = _side_by_side(columns, rows, console.width) if whole else [range(len(columns))]
+    if whole:
+        console = Console(soft_wrap=False, width=max(console.width, *(_width(columns, rows, each) for each in groups)))
+    for group in groups:
+        table = Table(title=title and escape(title), title_justify="left", header_style="bold")
+        for i in group:
+            justify: Any = "right" if right is not None and i >= right else "left"
+            table.add_column(escape(columns[i]), justify=justify, no_wrap=whole or i == 0)
+        for row in rows:
+            table.add_row(*(row[i] if isinstance(row[i], Text) else escape(str(row[i])) for i in group))
+        console.print(table)
+        title = None
+
+
+def _side_by_side(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> list[Sequence[int]]:
+    """The first column with as many of the others as fit, then with the next, and so on; one at least each time."""
+    groups: list[list[int]] = [[0]]
+    for i in range(1, len(columns)):
+        if len(groups[-1]) > 1 and _width(columns, rows, [*groups[-1], i]) > width:
+            groups.append([0])
+        groups[-1].append(i)
+    return list(groups)
+
+
+def _width(columns: Sequence[str], rows: Sequence[Sequence[Any]], group: Sequence[int]) -> int:
+    """Of a table of some columns: its lines, a space on either side of each value, and the values."""
+    from rich.cells import cell_len
+
+    def widest(i: int) -> int:
+        return max(
+            cell_len(line) for value in (columns[i], *(row[i] for row in rows)) for line in [*str(value).split("\n")]
         )
-    for row in rows:
-        table.add_row(*(escape(str(value)) for value in row))
-    Console(soft_wrap=False).print(table)
+
+    return 1 + sum(widest(i) + 3 for i in group)
 
 
 def show_ends(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str) -> None:

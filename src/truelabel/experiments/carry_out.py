@@ -20,7 +20,8 @@ from truelabel.experiments.scene import Scene
 from truelabel.experiments.setting import Setting
 from truelabel.learners import Learner
 from truelabel.methods import get_method, learn
-from truelabel.training import Engine, Job, Pace
+from truelabel.training import Engine, Job, Pace, Stopped
+from truelabel.training.files import read_json, write_json
 
 Record = dict[str, Any]
 """One line of a file of results."""
@@ -51,14 +52,23 @@ def carry_out(
 
     Returns:
         ``id``, ``setting``, ``seed``; ``scores``; ``curves``, those of the validation part too; ``valid``,
-        accuracy and loss on the noisy validation part at the epoch that was kept; and where and how long it ran.
+        accuracy and loss on the noisy validation part at the epoch that was kept; and where and how long it ran, with
+        what it ran before the clock stopped it.
     """
     engine = engine or Engine()
     began = time.perf_counter()
     if isinstance(setting, Calculation):
         found = {"scores": dict(calculate(setting.calculation, seed, **dict(setting.options)))}
     else:
-        found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled, masks)
+        spent = None if folder is None else folder / "seconds.json"
+        before = read_json(spent)["seconds"] if spent is not None and spent.exists() else 0.0
+        began -= before
+        try:
+            found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled, masks)
+        except Stopped:
+            if spent is not None:
+                write_json(spent, {"seconds": time.perf_counter() - began})
+            raise
     return {
         "id": setting.identity(seed),
         "setting": setting.to_json(),

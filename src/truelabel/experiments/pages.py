@@ -12,6 +12,11 @@ from truelabel.experiments.summary import Entry, Summary, summarise
 from truelabel.experiments.table import Metric, Paper, Table
 
 NOT_RUN = "not run"
+NO_NUMBER = "–"
+"""Shown where a run has no such number."""
+
+HEADER = 4
+"""Lines of a table before its rows."""
 
 
 def cell_lines(entry: Entry, digits: int) -> list[str]:
@@ -19,13 +24,12 @@ def cell_lines(entry: Entry, digits: int) -> list[str]:
 
     Example:
         >>> from truelabel.experiments.table import Published
-        >>> cell_lines(Entry("92.3 ± 5.2 (5)", 92.3, 5.2, 5, Published(96.5, 1.2, "96.5±1.2"), -4.2), 1)
+        >>> cell_lines(Entry("92.3 ± 5.2 (5)", True, 92.3, 5.2, 5, Published(96.5, 1.2, "96.5±1.2"), -4.2), 1)
         ['92.3 ± 5.2 (5)', 'paper 96.5±1.2', '−4.2']
     """
-    ours = f"{entry.text}{entry.mark}" if entry.text else NOT_RUN
-    lines = [f"**{ours}**" if entry.best and entry.text else ours]
+    lines = [f"{entry.text}{entry.mark}" if entry.text else NO_NUMBER if entry.ran else NOT_RUN]
     if entry.published is not None:
-        lines.append(f"paper {entry.published.text}")
+        lines.append(f"paper {entry.published.plain}")
     if entry.difference is not None:
         lines.append(f"{entry.difference:+.{digits}f}".replace("-", "−"))
     return lines
@@ -39,19 +43,29 @@ def markdown(table: Table, summary: Summary, *, empty_rows: bool = True) -> str:
         summary: its entries.
         empty_rows: also rows that have not been run.
     """
-    return "\n\n".join(_metric_table(table, metric, summary, empty_rows) for metric in table.metrics)
+    parts = (_metric_table(table, metric, summary, empty_rows) for metric in table.metrics)
+    return "\n\n".join(part for part in parts if part)
 
 
 def _metric_table(table: Table, metric: Metric, summary: Summary, empty_rows: bool) -> str:
+    """Empty if no row is shown."""
     lines = [f"*{metric.title}*", ""]
     lines += ["| | " + " | ".join(map(_escaped, table.columns)) + " |", "|---" * (len(table.columns) + 1) + "|"]
     for row in table.rows:
         entries = [summary.get((row, column, metric.name)) for column in table.columns]
         if not empty_rows and not any(entry is not None and entry.text for entry in entries):
             continue
-        texts = ["" if entry is None else "<br>".join(cell_lines(entry, metric.digits)) for entry in entries]
+        texts = ["" if entry is None else _in_bold(entry, cell_lines(entry, metric.digits)) for entry in entries]
         lines.append("| " + " | ".join([_escaped(row), *texts]) + " |")
-    return "\n".join(lines)
+    return "\n".join(lines) if len(lines) > HEADER else ""
+
+
+def _in_bold(entry: Entry, lines: Sequence[str]) -> str:
+    """Lines of a place; ours in bold if it is as good as the best, and the paper's if it is there."""
+    ours, *others = lines
+    if entry.published is not None:
+        others[0] = f"paper {entry.published.text}"
+    return "<br>".join([f"**{ours}**" if entry.best and entry.text else ours, *others])
 
 
 def variations(records: Sequence[Record]) -> list[Variation]:

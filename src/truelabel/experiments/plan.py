@@ -142,10 +142,16 @@ def due(tables: Iterable[tuple[Table, int]], finished: Finished) -> list[Planned
     for table, seeds in tables:
         for cell in table.cells:
             for setting, seed in runs_of(cell, seeds, finished):
-                planned = Planned(setting, seed, f"{table.name}, {cell.row}, {cell.column}, seed {seed}")
+                where = f"{table.name}, {cell.row}, {cell.column}{_tried(cell, setting)}"
+                planned = Planned(setting, seed, f"{where}, seed {seed}")
                 if planned.id not in finished:
                     wanted.setdefault(planned.id, planned)
     return list(wanted.values())
+
+
+def undecided(tables: Iterable[tuple[Table, int]], finished: Finished) -> int:
+    """How many places have a search that is not over, and runs that wait for what it chooses."""
+    return sum(chosen(cell, finished) is None for table, _ in tables for cell in table.cells)
 
 
 def scored(cell: Cell, seeds: int, finished: Finished) -> list[Record]:
@@ -160,6 +166,11 @@ def tried(cell: Cell, finished: Finished) -> tuple[int, int]:
     """How many trainings of a search are there, and how many it has."""
     options: Sequence[dict[str, Any]] = list(combinations(cell.grid)) if cell.grid else []
     return sum(_with(cell, given).identity(0) in finished for given in options), len(options)
+
+
+def _tried(cell: Cell, setting: Setting | Calculation) -> str:
+    """The searched options that a run has."""
+    return "".join(f", {name} = {setting.options[name]}" for name in cell.grid)
 
 
 def _with(cell: Cell, options: Mapping[str, Any]) -> Setting | Calculation:

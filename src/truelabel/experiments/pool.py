@@ -6,7 +6,9 @@ import contextlib
 import multiprocessing
 import os
 import shutil
+import signal
 import subprocess
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,18 +16,27 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, cast
 
-from truelabel.checks import check_whole
+from truelabel.checks import check_amount, check_whole
 from truelabel.experiments.plan import Planned, longest_last
 from truelabel.experiments.records import Records
 from truelabel.experiments.work import Ended, Site, failure, work
+from truelabel.training import Engine
 from truelabel.training.memory import keep_freed_memory
 
+WHY_DIED = "as it does if memory is short, or if a script calls this outside of `if __name__ == '__main__':`"
 PATIENCE = 60.0
 """Seconds that the daemon by which processes share a GPU has to end."""
 
 
 class Pool(Protocol):
-    """Does runs and tells of each as it ends, in any order; what is not begun at ``end`` is left."""
+    """Does runs and tells of each as it ends, in any order; what is not begun at ``end`` is left.
+
+    Attributes:
+        workers: how many at once.
+    """
+
+    @property
+    def workers(self) -> int: ...
 
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]: ...
 
@@ -34,8 +45,11 @@ class Pool(Protocol):
 class Here:
     """One run after another, in this process."""
 
+    workers = 1
+
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""
+        Engine(device=site.device).check()
         for run in planned:
             if _over(end):
                 return
@@ -46,6 +60,7 @@ class Here:
 class Processes:
     """Several runs at once, each worker a process of its own: if one dies, its run has failed and the rest goes on.
 
+    A script that uses it does so under ``if __name__ == "__main__":``, for every worker imports the script anew.
     On one GPU they share it best under NVIDIA's MPS daemon, which is started if it is there and not running.
 
     Args:
@@ -59,6 +74,7 @@ class Processes:
 
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""
+        Engine(device=site.device).check()
         site = replace(site, threads=1)
         waiting = longest_last(planned)
         busy: dict[Connection, tuple[Any, Planned]] = {}
@@ -69,15 +85,16 @@ class Processes:
                 while busy or (waiting and not _over(end)):
                     while waiting and len(busy) < self.workers and not _over(end):
                         line, process = idle.pop() if idle else _start(self.workers)
-                        run = waiting.pop()
-                        busy[line] = process, run
-                        line.send((run, site, _left(end)))
+                        # If it died while it had nothing to do, that shows when it is asked for an answer.
+                        with contextlib.suppress(OSError):
+                            line.send((waiting[-1], site, _left(end)))
+                        busy[line] = process, waiting.pop()
                     for line in cast(list[Connection], wait(list(busy))):
                         process, run = busy.pop(line)
                         try:
                             ended: Ended = line.recv()
                             idle.append((line, process))
-                        except EOFError:
+                        except (EOFError, OSError):
                             process.join()
                             ended = _died(run, site, process.exitcode)
                         yield run, ended
@@ -102,6 +119,10 @@ class Ray:
     workers: int
     gpus: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_whole("workers", self.workers)
+        check_amount("gpus", self.gpus)
+
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""
         try:
@@ -116,7 +137,12 @@ class Ray:
         while running or (waiting and not _over(end)):
             while waiting and len(running) < self.workers and not _over(end):
                 run = waiting.pop()
-                running[task.remote(run, there, _left(end))] = run
+                if _recorded(run, site):
+                    yield run, Ended("elsewhere")
+                else:
+                    running[task.remote(run, there, _left(end))] = run
+            if not running:
+                continue
             finished, _ = ray.wait(list(running))
             for reference in finished:
                 run = running.pop(reference)
@@ -125,7 +151,10 @@ class Ray:
                 except ray.exceptions.RayError as error:
                     ended = Ended("failed", failure(run, site, " ".join(str(error).split())[:500]))
                 if ended.record is not None and site.results is not None:
-                    Records(site.results).append([ended.record])
+                    if _recorded(run, site):
+                        ended = Ended("elsewhere")
+                    else:
+                        Records(site.results).append([ended.record])
                 yield run, ended
 
 
@@ -133,9 +162,23 @@ def _start(workers: int) -> tuple[Connection, Any]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, workers), daemon=True)
-    process.start()
+    with _deaf_to_interrupts():
+        process.start()
     theirs.close()
     return ours, process
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started in here leave Ctrl-C to their parent, which ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _serve(line: Connection, workers: int) -> None:
@@ -143,15 +186,26 @@ def _serve(line: Connection, workers: int) -> None:
     keep_freed_memory()
     # torch.compile would start a process a core in every worker.
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
-    with contextlib.suppress(EOFError, KeyboardInterrupt):
-        while True:
+    while True:
+        try:
             run, site, seconds = line.recv()
-            line.send(work(run, site, seconds))
+        except (EOFError, OSError):
+            return
+        ended = work(run, site, seconds)
+        try:
+            line.send(ended)
+        except OSError:  # whoever asked is gone; what was done is written down
+            return
+
+
+def _recorded(run: Planned, site: Site) -> bool:
+    """Whether another call has done the run meanwhile."""
+    return site.results is not None and run.id in Records(site.results).finished()
 
 
 def _died(run: Planned, site: Site, code: int | None) -> Ended:
     """A process that ended on its own could not write down what became of its run."""
-    record = failure(run, site, f"the process died with exit code {code}, as it does if memory is short")
+    record = failure(run, site, f"the process died with exit code {code}, {WHY_DIED}")
     if site.results is not None:
         Records(site.results).append([record])
     return Ended("failed", record)

@@ -47,9 +47,10 @@ class Records:
         if not self.path.exists():
             return []
         records = []
-        for line in self.path.read_text(encoding="utf-8").split("\n"):
-            with contextlib.suppress(json.JSONDecodeError):
-                record = json.loads(line)
+        for line in self.path.read_bytes().split(b"\n"):
+            # Neither JSON nor, if it was cut within a letter, text.
+            with contextlib.suppress(json.JSONDecodeError, UnicodeDecodeError):
+                record = json.loads(line.decode())
                 if isinstance(record, dict) and "id" in record:
                     records.append(record)
         return records
@@ -62,6 +63,16 @@ class Records:
         """The last record of every run that only ever failed, by its id."""
         done = self.finished()
         return {record["id"]: record for record in self.read() if "error" in record and record["id"] not in done}
+
+    def check_writable(self) -> None:
+        """Raise a one-line ValueError if nothing could be appended: better now than after hours of training."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.open("ab").close()
+        except OSError as error:
+            raise ValueError(
+                f"records cannot be written to {self.path} ({error.strerror}): choose another folder with results="
+            ) from error
 
     def append(self, records: Sequence[Record]) -> None:
         """Write records at the end."""

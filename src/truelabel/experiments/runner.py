@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from truelabel.data import MissingDataError
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.material import load_material
-from truelabel.experiments.plan import Planned, Shard, due
+from truelabel.experiments.plan import Planned, Shard, due, undecided
 from truelabel.experiments.pool import Here, Pool
 from truelabel.experiments.records import Records
 from truelabel.experiments.scale import Variation
@@ -33,7 +33,7 @@ class Progress:
         total: runs of this call, as far as is known; a search adds some when it is over.
         planned: the run that ended.
         ended: how.
-        seconds_left: an estimate; None before the first run.
+        seconds_left: an estimate; None while nothing has been timed, and where the clock stopped the run.
     """
 
     done: int
@@ -51,14 +51,20 @@ class Report:
         done: runs with a new record.
         failed: runs with an error.
         stopped: runs that the clock stopped; their checkpoints are kept.
+        elsewhere: runs that another call has done, or is doing.
         left: runs that are still to be done, of this shard, and whose data is there.
+        there: runs that the tables want and that have a record now, whoever did them.
+        undecided: places whose search is not over; with shards, other machines may have to do their part of it first.
         missing: what is not on this machine, by name of the data, and how many runs wait for it.
     """
 
     done: int
     failed: int
     stopped: int
+    elsewhere: int
     left: int
+    there: int
+    undecided: int
     missing: dict[str, tuple[str, int]]
 
 
@@ -99,25 +105,74 @@ def reproduce(
     counts = {"done": 0, "failed": 0, "stopped": 0, "elsewhere": 0}
     missing: dict[str, tuple[str, int]] = {}
     looked: dict[str, str | None] = {}
-    cost_done, began = 0.0, time.monotonic()
+    estimate = _Estimate(does.workers)
     while True:
         waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in attempted]
         waiting = _readable(waiting, site, variation, looked, missing)
         if not waiting or (end is not None and time.monotonic() >= end):
             break
-        left = sum(run.cost for run in waiting)
+        records.check_writable()
+        left = {run.id: run for run in waiting}
+        total = len(attempted | left.keys())
         for run, ended in does.run(waiting, site, end):
             attempted.add(run.id)
             counts[ended.end] += 1
-            cost_done, left = cost_done + run.cost, left - run.cost
-            speed = (time.monotonic() - began) / cost_done
-            listen(Progress(len(attempted), len(attempted | {r.id for r in waiting}), run, ended, left * speed))
+            del left[run.id]
+            estimate.see(run, ended)
+            seconds = None if ended.end == "stopped" else estimate.seconds(left.values())
+            listen(Progress(len(attempted), total, run, ended, seconds))
         if all(run.id in attempted for run in waiting):
             continue
         break
-    still = [run for run in due(wanted, records.finished()) if shard.has(run.id)]
+    finished = records.finished()
+    still = [run for run in due(wanted, finished) if shard.has(run.id)]
     still = _readable(still, site, variation, looked, missing)
-    return Report(counts["done"], counts["failed"], counts["stopped"], len(still), missing)
+    return Report(
+        counts["done"],
+        counts["failed"],
+        counts["stopped"],
+        counts["elsewhere"],
+        len(still),
+        sum(run.id in finished for run in due(wanted, {})),
+        undecided(wanted, finished),
+        missing,
+    )
+
+
+class _Estimate:
+    """How long runs take, from how long runs of their kind took: data, network and method."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.seen: dict[tuple[str, ...], tuple[float, float]] = {}
+
+    def see(self, run: Planned, ended: Ended) -> None:
+        """A run that has ended; what failed or was not ours tells nothing."""
+        if ended.record is not None and "seconds" in ended.record:
+            for kind in ((), _kind(run)):
+                seconds, cost = self.seen.get(kind, (0.0, 0.0))
+                self.seen[kind] = seconds + ended.record["seconds"], cost + run.cost
+
+    def seconds(self, left: Collection[Planned]) -> float | None:
+        """Until all that are left have ended; those that are under way are half done on average."""
+        if not self.seen:
+            return None
+        each = sorted(self._of(run) for run in left)
+        under_way = min(self.workers, len(each))
+        # The longest are begun first.
+        work = sum(each) - sum(each[len(each) - under_way :]) / 2
+        return work / max(1, under_way)
+
+    def _of(self, run: Planned) -> float:
+        seconds, cost = self.seen.get(_kind(run), self.seen[()])
+        return run.cost * seconds / cost
+
+
+def _kind(run: Planned) -> tuple[str, ...]:
+    setting = run.setting
+    if isinstance(setting, Calculation):
+        return (setting.calculation,)
+    return setting.data, str(setting.network), setting.method
 
 
 def _readable(
@@ -159,6 +214,8 @@ def _not_there(setting: Setting, site: Site, stand_in: bool) -> str | None:
         load_material(setting.data, root=site.root, train=LOOK, test=LOOK, **dict(setting.data_options))
     except MissingDataError as error:
         return str(error)
+    except (ValueError, OSError, EOFError) as error:
+        return f"{setting.data} cannot be read: {' '.join(str(error).split())}"
     return None
 
 

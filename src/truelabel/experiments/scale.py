@@ -13,6 +13,7 @@ from truelabel.experiments.setting import Setting
 from truelabel.experiments.stand_ins import STAND_INS
 from truelabel.experiments.table import Cell, Place, Table
 from truelabel.methods import get_method
+from truelabel.networks import check_network
 from truelabel.training.config import Precision
 
 ScaleName = Literal["smoke", "small", "paper"]
@@ -94,6 +95,8 @@ class Variation:
         for name in ("epochs", "examples", "test", "batch_size"):
             if getattr(self, name) is not None:
                 check_whole(name, getattr(self, name))
+        if self.network is not None:
+            check_network(self.network)
         if self.noise_learning_rate is not None and not 0 < self.noise_learning_rate < math.inf:
             raise ValueError(f"noise_learning_rate must be positive and finite, got {self.noise_learning_rate}")
         if self.precision is not None and self.precision not in get_args(Precision):
@@ -287,13 +290,16 @@ def _smoke(setting: Setting) -> Setting:
 
 
 def _covering(table: Table) -> tuple[Cell, ...]:
-    """One cell of every row, each in another column as far as there are, and what it takes for every column."""
+    """One cell of every row, each in another column as far as there are, and what it takes for every column.
+
+    Columns that are left stand in the last row that has them, so that rows and columns keep their order.
+    """
     kept: dict[Place, Cell] = {}
     for number, row in enumerate(table.rows):
         there = [cell for cell in table.cells if cell.row == row]
         cell = there[number % len(there)]
         kept[cell.row, cell.column] = cell
-    for cell in table.cells:
+    for cell in reversed(table.cells):
         if cell.column not in {column for _, column in kept}:
             kept[cell.row, cell.column] = cell
     return tuple(cell for cell in table.cells if (cell.row, cell.column) in kept)

@@ -25,6 +25,7 @@ class Entry:
 
     Attributes:
         text: as shown: mean, spread and number of seeds, the options chosen, or points of a curve; empty if not run.
+        ran: whether there are records, which may lack this number: some methods have none.
         mean: over seeds, in the unit of the table; None where there is no number.
         std: standard deviation over seeds; None for fewer than two.
         seeds: how many there are.
@@ -35,6 +36,7 @@ class Entry:
     """
 
     text: str = ""
+    ran: bool = False
     mean: float | None = None
     std: float | None = None
     seeds: int = 0
@@ -64,11 +66,11 @@ def summarise(table: Table, finished: Finished, seeds: int | None = None) -> Sum
             published = table.published.get((cell.row, cell.column, metric.name))
             found = records[cell.row, cell.column]
             if table.shows == "options":
-                entry = Entry(_options(cell, finished), published=published, seeds=len(found))
+                entry = Entry(_options(cell, finished), bool(found), published=published, seeds=len(found))
             elif table.shows == "curves":
-                entry = Entry(_curve(found, metric), published=published, seeds=len(found))
+                entry = Entry(_curve(found, metric), bool(found), published=published, seeds=len(found))
             else:
-                entry = _entry(_values(found, metric), metric, published)
+                entry = replace(_entry(_values(found, metric), metric, published), ran=bool(found))
             summary[cell.row, cell.column, metric.name] = entry
     return _tested(table, summary, records)
 
@@ -79,7 +81,7 @@ def to_json(table: Table, summary: Summary) -> dict[str, Any]:
     for (row, column, metric), entry in summary.items():
         place = {"row": row, "column": column, "metric": metric, "ours": entry.text, "seeds": entry.seeds}
         place |= {"mean": entry.mean, "std": entry.std, "difference": entry.difference, "mark": entry.mark}
-        place["paper"] = None if entry.published is None else entry.published.text
+        place["paper"] = None if entry.published is None else entry.published.plain
         places.append(place)
     return {"table": table.name, "title": table.title, "places": places, "notes": list(table.notes)}
 
@@ -101,7 +103,8 @@ def _entry(values: Mapping[int, float], metric: Metric, published: Published | N
     spread = "" if std is None else f" ± {std:.{metric.digits}f}"
     text = f"{mean:.{metric.digits}f}{spread} ({len(values)})"
     printed = None if published is None else published.mean
-    return Entry(text, mean, std, len(values), published, None if printed is None else mean - printed)
+    difference = None if printed is None else mean - printed
+    return Entry(text, True, mean, std, len(values), published, difference)
 
 
 def _options(cell: Cell, finished: Finished) -> str:

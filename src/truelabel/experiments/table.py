@@ -53,6 +53,11 @@ class Published:
     std: float | None = None
     text: str = ""
 
+    @property
+    def plain(self) -> str:
+        """The text without the stars that make it bold."""
+        return self.text.replace("**", "")
+
 
 @dataclass(frozen=True)
 class Cell:

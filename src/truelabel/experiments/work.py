@@ -46,7 +46,7 @@ class Site:
     command: str = ""
 
     def __post_init__(self) -> None:
-        Engine(device=self.device)  # which refuses what there is not
+        Engine(device=self.device)  # which knows the names
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Networks: modules from inputs to features, without a class head. Any torch module is welcome."""
 
-from truelabel.networks.catalogue import NETWORKS, Shape, build
+from truelabel.networks.catalogue import NETWORKS, Shape, build, check_network
 from truelabel.networks.cnn import CollierCNN, TannoCNN
 from truelabel.networks.lenet import LeNet5
 from truelabel.networks.mlp import MLP
@@ -28,6 +28,7 @@ __all__ = [
     "WideResNet",
     "adapt",
     "build",
+    "check_network",
     "resnet18",
     "resnet34",
     "resnet50",

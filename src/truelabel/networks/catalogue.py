@@ -55,18 +55,36 @@ def build(network: str | nn.Module | Callable[[Shape], nn.Module], shape: Shape)
     return adapt(network, torch.zeros(1, *shape, dtype=torch.float32))
 
 
-def _named(name: str, shape: Shape) -> Network:
-    if name in NETWORKS:
-        return NETWORKS[name](shape)
-    if wide := re.fullmatch(r"wrn-(\d+)-(\d+)", name):
-        return _wide_resnet(shape, name, depth=int(wide[1]), width=int(wide[2]))
+def check_network(name: str) -> None:
+    """Raise a one-line ValueError if no network has that name, whatever it may be given.
+
+    Example:
+        >>> check_network("wrn-28-2")
+        >>> check_network("wrn")
+        Traceback (most recent call last):
+        ...
+        ValueError: unknown network 'wrn': choose from ...
+    """
     base, colon, size = name.partition(":")
     if colon and base in _SIZED:
         if not re.fullmatch(r"0*[1-9]\d*", size):
             raise ValueError(f"network {name!r} needs a positive whole number after the colon, as in '{base}:64'")
-        return _SIZED[base](shape, int(size))
-    sized = ", ".join(f"{known}:WIDTH" for known in _SIZED)
-    raise ValueError(f"unknown network {name!r}: choose from {', '.join(NETWORKS)}, wrn-DEPTH-WIDTH, {sized}")
+    elif name not in NETWORKS and not _WIDE.fullmatch(name):
+        sized = ", ".join(f"{known}:WIDTH" for known in _SIZED)
+        raise ValueError(f"unknown network {name!r}: choose from {', '.join(NETWORKS)}, wrn-DEPTH-WIDTH, {sized}")
+
+
+_WIDE = re.compile(r"wrn-(\d+)-(\d+)")
+
+
+def _named(name: str, shape: Shape) -> Network:
+    check_network(name)
+    if name in NETWORKS:
+        return NETWORKS[name](shape)
+    if wide := _WIDE.fullmatch(name):
+        return _wide_resnet(shape, name, depth=int(wide[1]), width=int(wide[2]))
+    base, _, size = name.partition(":")
+    return _SIZED[base](shape, int(size))
 
 
 def _auto(shape: Shape) -> Network:

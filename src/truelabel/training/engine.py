@@ -36,6 +36,14 @@ class Engine:
         if self.processes < 1:
             raise ValueError(f"processes must be at least 1, got {self.processes!r}")
 
+    def check(self) -> None:
+        """Raise a one-line ValueError if PyTorch has no such device; nothing is started on it."""
+        import torch
+
+        missing = self.device == "cuda" and not torch.cuda.is_available()
+        if missing or (self.device == "mps" and not torch.backends.mps.is_available()):
+            raise ValueError(f"device {self.device!r} is not to be had here: PyTorch sees none; use 'cpu'")
+
     def fabric(self, precision: Precision, processes: int = 1) -> Fabric:
         """The Lightning engine that does it."""
         from lightning_fabric import Fabric

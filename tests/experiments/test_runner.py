@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from truelabel.experiments.plan import Planned, Shard, due
+from truelabel.experiments.plan import Shard, due
 from truelabel.experiments.records import Records
-from truelabel.experiments.runner import Progress, _Estimate, reproduce, site_for
+from truelabel.experiments.runner import Progress, reproduce, site_for
 from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.summary import summarise
 from truelabel.experiments.table import Cell, Table
-from truelabel.experiments.work import Ended, Site
-from truelabel.training import TrainingConfig
+from truelabel.experiments.work import Site
 
 
 @pytest.fixture
@@ -134,29 +133,6 @@ def test_shards_of_a_search_say_that_they_wait_for_each_other(table: Table, reco
     assert {Shard(1, 2).has(run) for run in ids} == {True, False}
     assert [report.undecided for report in reports] == [1, 0]
     assert (reports[0].left, reports[0].done) == (0, sum(Shard(1, 2).has(run) for run in ids))
-
-
-def timed(label: str, epochs: int, seconds: float | None, method: str = "cross-entropy") -> tuple[Planned, Ended]:
-    training = TrainingConfig(epochs=epochs)
-    run = Planned(Setting(data="moons", noise="none", method=method, training=training, train=100), 0, label)
-    return run, Ended("done", None if seconds is None else {"seconds": seconds})
-
-
-def test_an_estimate_goes_by_the_kind_of_run_and_by_what_runs_beside_it() -> None:
-    alone, four = _Estimate(1), _Estimate(4)
-    mixup = timed("", 10, 30.0, "mixup")
-    assert alone.seconds([mixup[0]]) is None
-    for estimate in (alone, four):
-        estimate.see(*timed("", 10, None))
-        estimate.see(*timed("", 10, 5.0))
-    # A kind that was not seen takes as long as the others.
-    assert alone.seconds([mixup[0]] * 3) == pytest.approx(2.5 * 5.0)
-    for estimate in (alone, four):
-        estimate.see(*mixup)
-    assert alone.seconds([mixup[0], timed("", 20, None)[0]]) == pytest.approx(30 / 2 + 10)
-    # Four of eight are under way, half done on average.
-    assert four.seconds([mixup[0]] * 8) == pytest.approx((8 - 2) * 30 / 4)
-    assert four.seconds([]) == 0.0
 
 
 def test_no_time_no_run(table: Table, records: Records, site: Site) -> None:

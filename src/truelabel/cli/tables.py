@@ -62,9 +62,8 @@ def _width(columns: Sequence[str], rows: Sequence[Sequence[Any]], group: Sequenc
     from rich.cells import cell_len
 
     def widest(i: int) -> int:
-        return max(
-            cell_len(line) for value in (columns[i], *(row[i] for row in rows)) for line in [*str(value).split("\n")]
-        )
+        values = (columns[i], *(row[i] for row in rows))
+        return max(cell_len(line) for value in values for line in str(value).split("\n"))
 
     return 1 + sum(widest(i) + 3 for i in group)
 

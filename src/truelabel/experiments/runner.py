@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from truelabel.data import MissingDataError
 from truelabel.experiments.calculation import Calculation
+from truelabel.experiments.estimate import Estimate
 from truelabel.experiments.material import load_material
 from truelabel.experiments.plan import Planned, Shard, due, undecided
 from truelabel.experiments.pool import Here, Pool
@@ -105,7 +106,7 @@ def reproduce(
     counts = {"done": 0, "failed": 0, "stopped": 0, "elsewhere": 0}
     missing: dict[str, tuple[str, int]] = {}
     looked: dict[str, str | None] = {}
-    estimate = _Estimate(does.workers)
+    estimate = Estimate(does.workers)
     while True:
         waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in attempted]
         waiting = _readable(waiting, site, variation, looked, missing)
@@ -137,42 +138,6 @@ def reproduce(
         undecided(wanted, finished),
         missing,
     )
-
-
-class _Estimate:
-    """How long runs take, from how long runs of their kind took: data, network and method."""
-
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self.seen: dict[tuple[str, ...], tuple[float, float]] = {}
-
-    def see(self, run: Planned, ended: Ended) -> None:
-        """A run that has ended; what failed or was not ours tells nothing."""
-        if ended.record is not None and "seconds" in ended.record:
-            for kind in ((), _kind(run)):
-                seconds, cost = self.seen.get(kind, (0.0, 0.0))
-                self.seen[kind] = seconds + ended.record["seconds"], cost + run.cost
-
-    def seconds(self, left: Collection[Planned]) -> float | None:
-        """Until all that are left have ended; those that are under way are half done on average."""
-        if not self.seen:
-            return None
-        each = sorted(self._of(run) for run in left)
-        under_way = min(self.workers, len(each))
-        # The longest are begun first.
-        work = sum(each) - sum(each[len(each) - under_way :]) / 2
-        return work / max(1, under_way)
-
-    def _of(self, run: Planned) -> float:
-        seconds, cost = self.seen.get(_kind(run), self.seen[()])
-        return run.cost * seconds / cost
-
-
-def _kind(run: Planned) -> tuple[str, ...]:
-    setting = run.setting
-    if isinstance(setting, Calculation):
-        return (setting.calculation,)
-    return setting.data, str(setting.network), setting.method
 
 
 def _readable(

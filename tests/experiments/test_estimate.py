@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from truelabel.experiments.estimate import Estimate
+from truelabel.experiments.plan import Planned
+from truelabel.experiments.setting import Setting
+from truelabel.experiments.work import Ended
+from truelabel.training import TrainingConfig
+
+
+def timed(label: str, epochs: int, seconds: float | None, method: str = "cross-entropy") -> tuple[Planned, Ended]:
+    training = TrainingConfig(epochs=epochs)
+    run = Planned(Setting(data="moons", noise="none", method=method, training=training, train=100), 0, label)
+    return run, Ended("done", None if seconds is None else {"seconds": seconds})
+
+
+def test_an_estimate_goes_by_the_kind_of_run_and_by_what_runs_beside_it() -> None:
+    alone, four = Estimate(1), Estimate(4)
+    mixup = timed("", 10, 30.0, "mixup")
+    assert alone.seconds([mixup[0]]) is None
+    for estimate in (alone, four):
+        estimate.see(*timed("", 10, None))
+        estimate.see(*timed("", 10, 5.0))
+    # A kind that was not seen takes as long as the others.
+    assert alone.seconds([mixup[0]] * 3) == pytest.approx(2.5 * 5.0)
+    for estimate in (alone, four):
+        estimate.see(*mixup)
+    assert alone.seconds([mixup[0], timed("", 20, None)[0]]) == pytest.approx(30 / 2 + 10)
+    # Four of eight are under way, half done on average.
+    assert four.seconds([mixup[0]] * 8) == pytest.approx((8 - 2) * 30 / 4)
+    assert four.seconds([]) == 0.0

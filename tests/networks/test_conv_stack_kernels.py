@@ -18,6 +18,7 @@ SHAPES: dict[str, tuple[tuple[int, ...], list[tuple[int, int, int]]]] = {
     "as LeNet-5": ((3, 1, 28, 28), [(6, 5, 2), (16, 5, 2), (120, 5, 1)]),
     "several channels, other kernels": ((2, 3, 6, 10), [(5, 3, 1), (7, 5, 2)]),
     "sizes that pooling does not divide": ((2, 2, 7, 11), [(4, 3, 2), (3, 3, 2)]),
+    "wider than a piece": ((2, 2, 5, 70), [(4, 3, 1), (3, 3, 2)]),
     "one stage": ((5, 4, 4, 4), [(3, 1, 1)]),
     "many maps, whose matrices are formed": ((2, 3, 7, 11), [(40, 3, 1), (50, 3, 1)]),
     "many maps before few": ((2, 3, 7, 11), [(40, 3, 2), (7, 3, 2)]),

@@ -146,6 +146,14 @@ class _Shape(NamedTuple):
         """Size of ``maps`` with the margin, channels last."""
         return self.height + 2 * self.margin, self.width + 2 * self.margin, maps
 
+    def piece(self) -> tuple[int, int]:
+        """Lines, as many as divide the height, and places of a line: 64 at most together, where a sum is taken at once."""
+        width = min(64, _power(self.width))
+        lines = 64 // width
+        while self.height % lines:
+            lines //= 2
+        return lines, width
+
     def sees(self) -> dict[str, int]:
         """Constants of kernels that look at its maps."""
         height, width, _ = self.padded(0)
@@ -281,21 +289,24 @@ def _to_weight(shape: _Shape, seen: Tensor, sent: Tensor, weight: Tensor) -> Ten
         product = (sent.flatten(0, 2).T @ seen).view(weight.shape)
         return product.permute(0, 3, 1, 2).contiguous()
     tiles, o_block = -(-shape.taps // K_BLOCK), _power(shape.outputs)
-    rows = len(seen) * shape.height * shape.width
-    shares = max(1, min(2 * MULTIPROCESSORS // tiles, -(-rows // 256)))
+    lines, w_block = shape.piece()
+    pieces = len(seen) * (shape.height // lines) * -(-shape.width // w_block)
+    share = -(-pieces // max(1, min(2 * MULTIPROCESSORS // tiles, -(-pieces // 4))))
+    shares = -(-pieces // share)
     parts = seen.new_empty(shares, shape.taps * shape.outputs)
     _kernels().to_weight[tiles, shares](
         seen,
         sent,
         parts,
-        rows,
-        SHARE=-(-rows // (shares * 64)) * 64,
+        pieces,
+        SHARE=share,
         **shape.sees(),
         H=shape.height,
         W=shape.width,
         OUT=shape.outputs,
         MARGIN=shape.margin,
-        M_BLOCK=64,
+        LINES=lines,
+        W_BLOCK=w_block,
         K_BLOCK=K_BLOCK,
         O_BLOCK=o_block,
         num_warps=_warps(o_block),

@@ -192,12 +192,12 @@ def to_maps(
         _spread(sums, place, out, parts, row, c, kept, POOL, PLACES_H * PLACES_W, PLACES_W, FULL_H, FULL_W, C, MARGIN)
 
 
-@jit(do_not_specialize=["rows"])
+@jit(do_not_specialize=["pieces"])
 def to_weight(
     maps,
     gradient,
     parts,
-    rows,
+    pieces,
     SHARE: tl.constexpr,
     C: tl.constexpr,
     PADDED_H: tl.constexpr,
@@ -207,27 +207,39 @@ def to_weight(
     W: tl.constexpr,
     OUT: tl.constexpr,
     MARGIN: tl.constexpr,
-    M_BLOCK: tl.constexpr,
+    LINES: tl.constexpr,
+    W_BLOCK: tl.constexpr,
     K_BLOCK: tl.constexpr,
     O_BLOCK: tl.constexpr,
 ):
-    """Gradient of a weight over a share of the rows."""
+    """Gradient of a weight over a share of the pieces: LINES x W_BLOCK places of an image, LINES a divisor of H.
+
+    Within a piece all addresses are the same but for where it begins: they are worked out once, not for every place.
+    """
     k = tl.program_id(0) * K_BLOCK + tl.arange(0, K_BLOCK)
     o = tl.arange(0, O_BLOCK)
+    m = tl.arange(0, LINES * W_BLOCK)
+    line = m // W_BLOCK
     taps: tl.constexpr = SIZE * SIZE * C
+    across: tl.constexpr = (W + W_BLOCK - 1) // W_BLOCK
+    down: tl.constexpr = H // LINES
+    sent_w: tl.constexpr = W + 2 * MARGIN
+    sent_image: tl.constexpr = (H + 2 * MARGIN) * sent_w
     column = _columns(k, SIZE, C, PADDED_W, K_BLOCK)
+    seen_at = (line * PADDED_W + m % W_BLOCK)[None, :] * C + column[:, None]
+    sent_at = ((line + MARGIN) * sent_w + MARGIN + m % W_BLOCK)[:, None] * OUT + o[None, :]
     sums = tl.zeros((K_BLOCK, O_BLOCK), tl.float32)
     begin = tl.program_id(1) * SHARE
-    for first in range(0, SHARE, M_BLOCK):
-        row = begin + first + tl.arange(0, M_BLOCK)
-        there = row < rows
-        row = tl.where(there, row, 0)
-        n, h, w = row // (H * W), row // W % H, row % W
-        seen = tl.load(maps + ((n * PADDED_H + h) * PADDED_W + w)[None, :] * C + column[:, None])
-        place = (n * (H + 2 * MARGIN) + h + MARGIN) * (W + 2 * MARGIN) + w + MARGIN
-        value = tl.load(
-            gradient + place[:, None] * OUT + o[None, :], mask=there[:, None] & (o < OUT)[None, :], other=0.0
-        )
+    for number in range(SHARE):
+        piece = begin + number
+        w = piece % across * W_BLOCK
+        h = piece // across % down * LINES
+        image = piece // (across * down)
+        there = (w + m % W_BLOCK < W) & (piece < pieces)
+        start = (image * PADDED_H + h) * (PADDED_W * C) + w * C
+        seen = tl.load(maps + (start + seen_at), mask=there[None, :], other=0.0)
+        start = image * (sent_image * OUT) + (h * sent_w + w) * OUT
+        value = tl.load(gradient + (start + sent_at), mask=there[:, None] & (o < OUT)[None, :], other=0.0)
         sums = tl.dot(seen, value, sums)
     address = parts + tl.program_id(1) * (taps * OUT) + k[:, None] * OUT + o[None, :]
     tl.store(address, sums, mask=(k < taps)[:, None] & (o < OUT)[None, :])

@@ -147,7 +147,7 @@ class _Shape(NamedTuple):
         return self.height + 2 * self.margin, self.width + 2 * self.margin, maps
 
     def piece(self) -> tuple[int, int]:
-        """Lines, as many as divide the height, and places of a line: 64 at most together, where a sum is taken at once."""
+        """Lines, as many as divide the height, and places of a line, 64 at most: what is summed at once."""
         width = min(64, _power(self.width))
         lines = 64 // width
         while self.height % lines:

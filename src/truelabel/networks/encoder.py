@@ -28,6 +28,7 @@ class Gaussian(NamedTuple):
         scale: ``(..., J)``, standard deviations.
 
     Example:
+        >>> import torch
         >>> wide, narrow = Gaussian(torch.zeros(2), torch.ones(2)), Gaussian(torch.ones(2), torch.ones(2) / 2)
         >>> narrow.divergence_from(wide)
         tensor(1.6363)
@@ -69,6 +70,7 @@ class GaussianEncoder(nn.Module):
     Shapes: ``(N, C, *space)`` to mean and scale ``(N, J)``.
 
     Example:
+        >>> import torch
         >>> GaussianEncoder(channels=3, latent=6)(torch.rand(2, 3, 21, 30)).mean.shape
         torch.Size([2, 6])
     """

@@ -53,7 +53,7 @@ from truelabel.noise import (
     Transition,
 )
 from truelabel.selection import CoTeaching, Disagreement, KeepAll, Selector, SelfPaced
-from truelabel.transforms import HorizontalFlip, Mixup, NoiseAgainstNoise, RandomCrop, RandomPatch, Transform
+from truelabel.transforms import HorizontalFlip, Mixup, Moves, NoiseAgainstNoise, RandomCrop, RandomPatch, Transform
 from truelabel.types import MISSING, Batch
 
 Units = tuple[int, ...]
@@ -160,6 +160,7 @@ SELECTORS: dict[str, Callable[[], Selector]] = {
 
 TRANSFORMS: dict[str, Callable[[], Transform]] = {
     "HorizontalFlip": HorizontalFlip,
+    "Moves": lambda: Moves((HorizontalFlip(), RandomCrop(padding=2))),
     "Mixup": Mixup,
     "NoiseAgainstNoise": lambda: NoiseAgainstNoise(CLASSES),
     "RandomCrop": lambda: RandomCrop(padding=2),
@@ -262,6 +263,7 @@ ONLY_UNITS: dict[str, tuple[Units, ...]] = {
     "CausalNL exact": ((7,),),
     "CausalNL straight-through": ((7,),),
     "HorizontalFlip": ((3, 4, 5),),
+    "Moves": ((3, 4, 5),),
     "ProbabilisticUNet": ((3, 4, 5),),
     "ProbabilisticUNet one mask": ((3, 4, 5),),
     "RandomCrop": ((3, 4, 5),),

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from unittest import mock
+
 import pytest
 import torch
 from torch import Tensor
 
-from truelabel.transforms import AUGMENTATIONS, HorizontalFlip, RandomCrop, augmentations
+from truelabel.transforms import AUGMENTATIONS, HorizontalFlip, Moves, RandomCrop, augmentations
 from truelabel.types import Batch
 
 
@@ -86,6 +89,33 @@ def test_vectors_are_refused(transform: RandomCrop | HorizontalFlip) -> None:
         transform(batch)
 
 
+@pytest.mark.parametrize("steps", [(RandomCrop(2), HorizontalFlip()), (HorizontalFlip(), RandomCrop(2))])
+@pytest.mark.parametrize("made", [images, maps])
+def test_several_moves_at_once_are_the_same_as_one_after_another(
+    steps: tuple[RandomCrop | HorizontalFlip, ...], made: Callable[[int], Batch]
+) -> None:
+    torch.manual_seed(0)
+    batch = made(60)
+    torch.manual_seed(1)
+    together = Moves(steps)(batch)
+    torch.manual_seed(1)
+    drawn = [step.draw(60, torch.device("cpu")) for step in steps]
+    for step, chance in zip(steps, drawn, strict=True):
+        with mock.patch.object(type(step), "draw", lambda *told, chance=chance: chance):
+            batch = step(batch)
+    assert torch.equal(together.inputs, batch.inputs)
+    assert torch.equal(together.labels, batch.labels)
+    assert (together.soft is None) == (batch.soft is None)
+    if together.soft is not None and batch.soft is not None:
+        assert torch.equal(together.soft, batch.soft)
+    assert (together.inputs == 0).any()
+
+
+def test_two_crops_are_not_one_move() -> None:
+    with pytest.raises(ValueError, match="steps of Moves must have one crop at most"):
+        Moves((RandomCrop(1), RandomCrop(2)))
+
+
 def test_options_check_themselves() -> None:
     with pytest.raises(ValueError, match="padding must be a whole number of at least 1, got 0"):
         RandomCrop(0)
@@ -94,7 +124,9 @@ def test_options_check_themselves() -> None:
 
 
 def test_by_name() -> None:
-    assert augmentations(["flip", "crop"], (3, 32, 32)) == [AUGMENTATIONS["flip"], AUGMENTATIONS["crop"]]
+    both = (AUGMENTATIONS["flip"], AUGMENTATIONS["crop"])
+    assert augmentations(["flip", "crop"], (3, 32, 32)) == [Moves(both)]
+    assert augmentations(["crop", "crop:2"], (3, 32, 32)) == [RandomCrop(4), RandomCrop(2)]
     assert augmentations(["crop:2"], (3, 32, 32)) == [RandomCrop(2)]
     assert augmentations([], (5,)) == []
     with pytest.raises(ValueError, match=r"augment=crop is for images \(C, H, W\), but an example has shape \(5,\)"):

@@ -1,6 +1,6 @@
 """What happens to a batch before the learner sees it."""
 
-from truelabel.transforms.augment import AUGMENTATIONS, HorizontalFlip, RandomCrop, augmentation, augmentations
+from truelabel.transforms.augment import AUGMENTATIONS, HorizontalFlip, Moves, RandomCrop, augmentation, augmentations
 from truelabel.transforms.mixup import Mixup
 from truelabel.transforms.noise_against_noise import NoiseAgainstNoise
 from truelabel.transforms.patch import RandomPatch
@@ -10,6 +10,7 @@ __all__ = [
     "AUGMENTATIONS",
     "HorizontalFlip",
     "Mixup",
+    "Moves",
     "NoiseAgainstNoise",
     "RandomCrop",
     "RandomPatch",

@@ -39,11 +39,15 @@ class RandomCrop:
             raise ValueError(f"padding must be a whole number of at least 1, got {self.padding!r}")
 
     def __call__(self, batch: Batch) -> Batch:
-        n, device = len(_images(batch)), batch.inputs.device
-        shift = torch.randint(-self.padding, self.padding + 1, (2, n, 1), device=device)
-        rows = torch.arange(batch.inputs.shape[-2], device=device) + shift[0]
-        columns = torch.arange(batch.inputs.shape[-1], device=device) + shift[1]
-        return _look_up(batch, rows, columns)
+        return Moves((self,))(batch)
+
+    def draw(self, n: int, device: torch.device) -> Tensor:
+        """How far each of n images moves, ``(2, n, 1)``."""
+        return torch.randint(-self.padding, self.padding + 1, (2, n, 1), device=device)
+
+    def origin(self, rows: Tensor, columns: Tensor, drawn: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """Where pixels come from."""
+        return rows + drawn[0], columns + drawn[1]
 
 
 @dataclass(frozen=True)
@@ -69,19 +73,55 @@ class HorizontalFlip:
             raise ValueError(f"rate must lie in [0, 1], got {self.rate!r}")
 
     def __call__(self, batch: Batch) -> Batch:
+        return Moves((self,))(batch)
+
+    def draw(self, n: int, device: torch.device) -> Tensor:
+        """Which of n images are mirrored, ``(n, 1)``."""
+        return torch.rand(n, 1, device=device) < self.rate
+
+    def origin(self, rows: Tensor, columns: Tensor, drawn: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """Where pixels come from."""
+        return rows, torch.where(drawn, width - 1 - columns, columns)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Crops and flips one after another, with one look-up for all: the same pixels as one by one, in fewer kernels.
+
+    Args:
+        steps: in order; one crop at most, for what a first has moved out a second could move in again.
+
+    Shapes: inputs ``(N, C, H, W)``; labels ``(N, S)``, or ``(N, H, W, S)``.
+
+    Example:
+        >>> slots = torch.zeros(1, 1, dtype=torch.long)
+        >>> batch = Batch(torch.ones(1, 1, 9, 9), slots, slots, torch.ones(1, 1), None, torch.arange(1))
+        >>> Moves((RandomCrop(padding=2), HorizontalFlip()))(batch).inputs.shape
+        torch.Size([1, 1, 9, 9])
+    """
+
+    steps: tuple[RandomCrop | HorizontalFlip, ...]
+
+    def __post_init__(self) -> None:
+        if sum(isinstance(step, RandomCrop) for step in self.steps) > 1:
+            raise ValueError("steps of Moves must have one crop at most: call them one after another")
+
+    def __call__(self, batch: Batch) -> Batch:
         n, device = len(_images(batch)), batch.inputs.device
         height, width = batch.inputs.shape[-2:]
-        flipped = torch.rand(n, 1, device=device) < self.rate
-        columns = torch.arange(width, device=device)
-        rows = torch.arange(height, device=device).expand(n, height)
-        return _look_up(batch, rows, torch.where(flipped, columns.flip(0), columns))
+        drawn = [step.draw(n, device) for step in self.steps]
+        rows, columns = torch.arange(height, device=device), torch.arange(width, device=device)
+        # From the pixel of the outcome back, the last step first.
+        for step, chance in zip(reversed(self.steps), reversed(drawn), strict=True):
+            rows, columns = step.origin(rows, columns, chance, width)
+        return _look_up(batch, rows.expand(n, height), columns.expand(n, width))
 
 
-AUGMENTATIONS: dict[str, Transform] = {"crop": RandomCrop(), "flip": HorizontalFlip()}
+AUGMENTATIONS: dict[str, RandomCrop | HorizontalFlip] = {"crop": RandomCrop(), "flip": HorizontalFlip()}
 """By the names that :class:`~truelabel.training.TrainingConfig` knows."""
 
 
-def augmentation(name: str) -> Transform:
+def augmentation(name: str) -> RandomCrop | HorizontalFlip:
     """The transform of a name in :data:`AUGMENTATIONS`, or "crop:2" for shifts of up to 2 pixels.
 
     Example:
@@ -97,18 +137,20 @@ def augmentation(name: str) -> Transform:
 
 
 def augmentations(names: Sequence[str], shape: Sequence[int]) -> list[Transform]:
-    """The transforms of these names, for examples of ``shape``; an error if those are no images.
+    """What does these, for examples of ``shape``; an error if those are no images.
 
     Example:
         >>> augmentations(["crop", "flip"], (1, 28, 28))
-        [RandomCrop(padding=4), HorizontalFlip(rate=0.5)]
+        [Moves(steps=(RandomCrop(padding=4), HorizontalFlip(rate=0.5)))]
     """
     if names and len(shape) != 3:
         listed = ", ".join(names)
         raise ValueError(
             f"augment={listed} is for images (C, H, W), but an example has shape {tuple(shape)}: leave it out"
         )
-    return [augmentation(name) for name in names]
+    steps = tuple(augmentation(name) for name in names)
+    together = len(steps) > 1 and sum(isinstance(step, RandomCrop) for step in steps) < 2
+    return [Moves(steps)] if together else list(steps)
 
 
 def _images(batch: Batch) -> Tensor:
@@ -120,8 +162,9 @@ def _images(batch: Batch) -> Tensor:
 def _look_up(batch: Batch, rows: Tensor, columns: Tensor) -> Batch:
     """Pixel (h, w) of example n comes from ``(rows[n, h], columns[n, w])``; outside there is zero, and no label."""
     height, width = batch.inputs.shape[-2:]
-    inside = ((rows >= 0) & (rows < height)).unsqueeze(-1) & ((columns >= 0) & (columns < width)).unsqueeze(-2)
-    place = rows.clamp(0, height - 1).unsqueeze(-1) * width + columns.clamp(0, width - 1).unsqueeze(-2)
+    near_rows, near_columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
+    inside = (rows == near_rows).unsqueeze(-1) & (columns == near_columns).unsqueeze(-2)
+    place = near_rows.unsqueeze(-1) * width + near_columns.unsqueeze(-2)
 
     def moved(values: Tensor, fill: float) -> Tensor:
         """``(N, A, H, W)``, channels before space."""

@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from truelabel.networks.batch_norm import BatchNorm2d
+
 Shape = tuple[int, ...]
 
 MAPS = (32, 64, 128, 256)
@@ -62,7 +64,7 @@ class ImageEncoder(Encoder):
         self.layers = nn.Sequential()
         for maps, wider in zip((channels + 1, *MAPS), MAPS, strict=False):
             self.layers.append(nn.Conv2d(maps, wider, 3, stride=2, padding=1, bias=False))
-            self.layers.append(nn.BatchNorm2d(wider))
+            self.layers.append(BatchNorm2d(wider))
             self.layers.append(nn.LeakyReLU())
         self.layers.append(nn.Flatten())
         self.layers.append(nn.Linear(MAPS[-1] * math.prod(_smallest(self.size)), outputs))
@@ -104,7 +106,7 @@ class ImageDecoder(Decoder):
         for maps, narrower in zip(down, (*down[1:], MAPS[0]), strict=True):
             padding = even if len(self.layers) == 3 * (len(MAPS) - 1) else 1
             self.layers.append(nn.ConvTranspose2d(maps, narrower, 3, 2, padding=1, output_padding=padding, bias=False))
-            self.layers.append(nn.BatchNorm2d(narrower))
+            self.layers.append(BatchNorm2d(narrower))
             self.layers.append(nn.LeakyReLU())
         kernel = (3 if even[0] else 16 - height % 16, 3 if even[1] else 16 - width % 16)
         self.layers.append(nn.Conv2d(MAPS[0], channels, kernel, padding=even))

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from torch import Tensor, nn
 
+from truelabel.networks.batch_norm import BatchNorm2d
 from truelabel.networks.network import Network
 
 Stem = Literal["cifar", "imagenet"]
@@ -46,7 +47,7 @@ class ResNet(Network):
         self.features = 512 * block.expansion
         small = stem == "cifar"
         self.conv1 = _conv(channels, 64, 3) if small else _conv(channels, 64, 7, stride=2)
-        self.bn1 = nn.BatchNorm2d(64)
+        self.bn1 = BatchNorm2d(64)
         self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.Identity() if small else nn.MaxPool2d(3, stride=2, padding=1)
         self.layer1 = _stage(block, 64, 64, counts[0], stride=1)
@@ -101,10 +102,10 @@ class _Basic(nn.Module):
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
         self.conv1 = _conv(channels, width, 3, stride)
-        self.bn1 = nn.BatchNorm2d(width)
+        self.bn1 = BatchNorm2d(width)
         self.relu = nn.ReLU(inplace=True)
         self.conv2 = _conv(width, width, 3)
-        self.bn2 = nn.BatchNorm2d(width)
+        self.bn2 = BatchNorm2d(width)
         self.downsample = _shortcut(channels, width, stride)
 
     def forward(self, maps: Tensor) -> Tensor:
@@ -122,11 +123,11 @@ class _Bottleneck(nn.Module):
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
         self.conv1 = _conv(channels, width, 1)
-        self.bn1 = nn.BatchNorm2d(width)
+        self.bn1 = BatchNorm2d(width)
         self.conv2 = _conv(width, width, 3, stride)
-        self.bn2 = nn.BatchNorm2d(width)
+        self.bn2 = BatchNorm2d(width)
         self.conv3 = _conv(width, width * self.expansion, 1)
-        self.bn3 = nn.BatchNorm2d(width * self.expansion)
+        self.bn3 = BatchNorm2d(width * self.expansion)
         self.relu = nn.ReLU(inplace=True)
         self.downsample = _shortcut(channels, width * self.expansion, stride)
 
@@ -154,7 +155,7 @@ def _conv(channels: int, width: int, kernel: int, stride: int = 1) -> nn.Conv2d:
 def _shortcut(channels: int, width: int, stride: int) -> nn.Module:
     if channels == width and stride == 1:
         return nn.Identity()
-    return nn.Sequential(_conv(channels, width, 1, stride), nn.BatchNorm2d(width))
+    return nn.Sequential(_conv(channels, width, 1, stride), BatchNorm2d(width))
 
 
 def _stage(block: _Block, channels: int, width: int, count: int, stride: int) -> nn.Sequential:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from truelabel.networks.batch_norm import BatchNorm2d
 from truelabel.networks.network import Network
 
 
@@ -44,7 +45,7 @@ class WideResNet(Network):
             for position in range((depth - 4) // 6):
                 self.layers.append(_Block(maps, wanted, 1 if position else stride))
                 maps = wanted
-        self.layers.extend([nn.BatchNorm2d(maps), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten()])
+        self.layers.extend([BatchNorm2d(maps), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten()])
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
@@ -60,10 +61,10 @@ class _Block(nn.Module):
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
         self.residual = nn.Sequential(
-            nn.BatchNorm2d(channels),
+            BatchNorm2d(channels),
             nn.ReLU(inplace=True),
             nn.Conv2d(channels, width, 3, stride, padding=1, bias=False),
-            nn.BatchNorm2d(width),
+            BatchNorm2d(width),
             nn.ReLU(inplace=True),
             nn.Conv2d(width, width, 3, padding=1, bias=False),
         )

@@ -282,3 +282,8 @@ def test_a_table_is_fitted_to_what_was_stated_for_another() -> None:
     assert found is not None
     assert (found[0].cells, found[0].published, found[1]) == ((SEARCHED, plain), {}, stated(noise_rate=(0.1,)))
     assert fitted(table_of([other]), stated(noise_rate=(0.1,))) is None
+
+
+def test_lengths_in_steps_stay_as_they_are() -> None:
+    masks = replace(LONG, method="pixelwise-confusion", options={})
+    assert run_at(Variation(epochs=3), masks).options == {}

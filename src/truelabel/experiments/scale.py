@@ -18,9 +18,6 @@ from truelabel.training.config import Precision
 
 ScaleName = Literal["smoke", "small", "paper"]
 
-IN_EPOCHS = ("warm_up", "ramp", "burn_in", "revision_epochs", "weight_epochs")
-"""Options of methods that are lengths of time: no longer than the training."""
-
 DRAWS = ("samples", "prediction_samples", "restarts")
 """Options of methods that are numbers of draws: a smoke test makes do with few."""
 
@@ -251,8 +248,9 @@ def _epochs(setting: Setting, variation: Variation) -> int:
 
 
 def _shortened(setting: Setting, epochs: int) -> dict[str, Any]:
-    options = {**get_method(setting.method).options(), **setting.options}
-    lengths = {name: value for name, value in options.items() if name in IN_EPOCHS and value}
+    method = get_method(setting.method)
+    options = {**method.options(), **setting.options}
+    lengths = {name: options[name] for name in method.in_epochs if options[name]}
     # A network learns labels by heart in so many epochs, however many follow: ramps and warm-ups do not shrink along.
     shorter = {name: min(value, epochs) for name, value in lengths.items()}
     if "rounds" in options:  # each has an epoch at least
@@ -264,9 +262,9 @@ def _in_time(cell: Cell, variation: Variation) -> Mapping[str, Any]:
     """The grid of a cell, whose lengths in epochs are bounded, each tried once."""
     if isinstance(cell.setting, Calculation):
         return cell.grid
-    epochs = _epochs(cell.setting, variation)
+    epochs, lengths = _epochs(cell.setting, variation), get_method(cell.setting.method).in_epochs
     return {
-        name: tuple(dict.fromkeys(min(value, epochs) for value in values)) if name in IN_EPOCHS else values
+        name: tuple(dict.fromkeys(min(value, epochs) for value in values)) if name in lengths else values
         for name, values in cell.grid.items()
     }
 

@@ -63,6 +63,8 @@ class Method(ABC):
     """Values of options that the papers search over, for :func:`~truelabel.methods.search`."""
     search_score: ClassVar[Literal["accuracy", "likelihood"]] = "accuracy"
     """What the papers choose among them by, on the noisy validation part."""
+    in_epochs: ClassVar[tuple[str, ...]] = ()
+    """Options that are numbers of epochs, which a shorter training bounds."""
 
     @abstractmethod
     def learner(self, plan: Blueprint) -> Learner:

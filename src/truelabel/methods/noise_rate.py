@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from scipy.optimize import nnls
@@ -46,6 +46,8 @@ class NoiseRateMethod(Method):
         noise_rate: share of wrong labels; estimated if None.
         warm_up: epochs of the network that it is estimated with, at most those of the training.
     """
+
+    in_epochs: ClassVar[tuple[str, ...]] = ("warm_up",)
 
     noise_rate: float | None = None
     warm_up: int = 10

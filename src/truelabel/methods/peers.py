@@ -23,6 +23,8 @@ class Taught(NoiseRateMethod):
         ramp: epochs over which the share that is forgotten grows from zero to the noise rate.
     """
 
+    in_epochs = ("warm_up", "ramp")
+
     ramp: int = 10
 
     def __post_init__(self) -> None:
@@ -102,6 +104,8 @@ class MentorNet(NoiseRateMethod):
     paper = "Jiang 2018"
     tasks = ("classification", "segmentation")
     grid: ClassVar[Mapping[str, tuple[float, ...]]] = {"softness": (0.0, 0.5, 1.0, 2.0), "burn_in": (0, 5, 10)}
+
+    in_epochs = ("warm_up", "burn_in")
 
     softness: float = 0.0
     decay: float = 0.9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import ClassVar, get_args
 
 import torch
 from torch import Tensor
@@ -31,6 +31,8 @@ class TransitionMethod(Method):
             "last", which in a long training has learned wrong labels by heart and finds a transition near the identity.
         quantile: percentile rule for anchor points; None takes the most probable example of each class.
     """
+
+    in_epochs: ClassVar[tuple[str, ...]] = ("warm_up",)
 
     transition: Matrix | None = None
     warm_up: int = 20
@@ -135,6 +137,8 @@ class TRevision(TransitionMethod):
     summary = "reweighting with a transition that is revised in training"
     paper = "Xia 2019"
     tasks = ("classification", "segmentation")
+
+    in_epochs = ("warm_up", "revision_epochs")
 
     revision_epochs: int | None = None
     revision_rate: float = 5e-7

@@ -28,6 +28,8 @@ class WeightedDoctorNet(Method):
     summary = "a class head for each annotator, then a weighted mean of their answers"
     paper = "Guan 2018"
 
+    in_epochs = ("weight_epochs",)
+
     weight_epochs: int = 20
 
     def __post_init__(self) -> None:

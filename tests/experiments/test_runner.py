@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from truelabel.experiments.plan import Shard, due
-from truelabel.experiments.records import Records
+from truelabel.experiments.records import Records, claimed
 from truelabel.experiments.runner import Progress, reproduce, site_for
 from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.setting import Setting
@@ -123,6 +123,22 @@ def test_data_that_cannot_be_read_stops_nothing_else(
     report = reproduce([half], records, replace(site, root=tmp_path / "data"))
     assert (report.done, report.failed, report.left, report.there) == (1, 0, 0, 1)
     assert report.missing["mnist"][0].startswith("mnist cannot be read: ")
+
+
+def test_what_another_call_is_doing_is_told_from_what_is_left(table: Table, records: Records, site: Site) -> None:
+    plain = replace(table, cells=table.cells[:1], published={}, seeds=3)
+    first, second, third = (run.id for run in due([(plain, 3)], {}))
+    done: list[int] = []
+
+    def meanwhile(progress: Progress) -> None:
+        """Another call does the second run when the first has ended; it has the third all the time."""
+        if not done:
+            done.append(reproduce([replace(plain, seeds=2)], records, site).done)
+
+    with claimed(site.work / "claims" / third):
+        report = reproduce([plain], records, site, listen=meanwhile)
+    assert (done, set(records.finished())) == ([1], {first, second})
+    assert (report.done, report.elsewhere, report.left) == (1, 1, 0)
 
 
 def test_shards_of_a_search_say_that_they_wait_for_each_other(table: Table, records: Records, site: Site) -> None:

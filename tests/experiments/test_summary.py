@@ -93,5 +93,6 @@ def test_a_run_without_such_a_number_is_told_from_none(plain: Table) -> None:
 
 
 def test_stars_that_make_bold_are_for_pages_only() -> None:
-    best = Entry("80.0 (5)", True, 80.0, None, 5, Published(81.23, 0.21, "**81.23 ± 0.21**"), -1.2, best=True)
+    best = Entry("80.0 (5)", 80.0, None, 5, Published(81.23, 0.21, "**81.23 ± 0.21**"), -1.2, best=True)
     assert cell_lines(best, 1) == ["80.0 (5)", "paper 81.23 ± 0.21", "−1.2"]
+    assert cell_lines(best, 1, bold=True) == ["**80.0 (5)**", "paper **81.23 ± 0.21**", "−1.2"]

@@ -71,7 +71,7 @@ WORDS = {
 
 OPTIONS = (
     "example|annotator|annotators|label|question|classes|text|id|drop|size|network|device|key|"
-    "layout|images|readers|pattern|void|normalise|crop|patch|overlap"
+    "layout|images|readers|pattern|void|normalise|crop|patch|overlap|results"
 )
 
 

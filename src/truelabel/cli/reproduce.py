@@ -236,9 +236,8 @@ def _sum_up(report: Report, path: Path, sharded: bool) -> None:
     parts = [f"{report.done} new records in {path}"]
     parts += [f"{report.failed} runs failed, see their error there"] if report.failed else []
     parts += [f"{report.stopped} stopped by the clock"] if report.stopped else []
-    parts += [f"{report.elsewhere} another call has done or is doing"] if report.elsewhere else []
-    left = report.left - report.elsewhere
-    parts += [f"{left} are left: run the same command again"] if left > 0 else []
+    parts += [f"another call is doing {report.elsewhere}"] if report.elsewhere else []
+    parts += [f"{report.left} are left: run the same command again"] if report.left else []
     if sharded and report.undecided:
         parts.append(
             f"{report.undecided} places wait for searches that other shards have a part in: join the records of all "

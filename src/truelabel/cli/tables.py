@@ -32,10 +32,12 @@ def show(
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(soft_wrap=False)
-    groups = _side_by_side(columns, rows, console.width) if whole else [range(len(columns))]
+    width = Console().width
+    groups: list[Sequence[int]] = [range(len(columns))]
     if whole:
-        console = Console(soft_wrap=False, width=max(console.width, *(_width(columns, rows, each) for each in groups)))
+        groups = _side_by_side(columns, rows, width)
+        width = max(width, *(_width(columns, rows, group) for group in groups))
+    console = Console(soft_wrap=False, width=width)
     for group in groups:
         table = Table(title=title and escape(title), title_justify="left", header_style="bold")
         for i in group:

@@ -19,17 +19,20 @@ HEADER = 4
 """Lines of a table before its rows."""
 
 
-def cell_lines(entry: Entry, digits: int) -> list[str]:
+def cell_lines(entry: Entry, digits: int, bold: bool = False) -> list[str]:
     """What one place shows, a line each: ours, the paper's, the difference.
+
+    With ``bold`` there are Markdown's stars: of ours round what is as good as the best, of the paper's as printed.
 
     Example:
         >>> from truelabel.experiments.table import Published
-        >>> cell_lines(Entry("92.3 ± 5.2 (5)", True, 92.3, 5.2, 5, Published(96.5, 1.2, "96.5±1.2"), -4.2), 1)
+        >>> cell_lines(Entry("92.3 ± 5.2 (5)", 92.3, 5.2, 5, Published(96.5, 1.2, "96.5±1.2"), -4.2), 1)
         ['92.3 ± 5.2 (5)', 'paper 96.5±1.2', '−4.2']
     """
-    lines = [f"{entry.text}{entry.mark}" if entry.text else NO_NUMBER if entry.ran else NOT_RUN]
+    ours = f"{entry.text}{entry.mark}" if entry.text else NO_NUMBER if entry.ran else NOT_RUN
+    lines = [f"**{ours}**" if bold and entry.best and entry.text else ours]
     if entry.published is not None:
-        lines.append(f"paper {entry.published.plain}")
+        lines.append(f"paper {entry.published.text if bold else entry.published.plain}")
     if entry.difference is not None:
         lines.append(f"{entry.difference:+.{digits}f}".replace("-", "−"))
     return lines
@@ -55,17 +58,9 @@ def _metric_table(table: Table, metric: Metric, summary: Summary, empty_rows: bo
         entries = [summary.get((row, column, metric.name)) for column in table.columns]
         if not empty_rows and not any(entry is not None and entry.text for entry in entries):
             continue
-        texts = ["" if entry is None else _in_bold(entry, cell_lines(entry, metric.digits)) for entry in entries]
+        texts = ["" if entry is None else "<br>".join(cell_lines(entry, metric.digits, bold=True)) for entry in entries]
         lines.append("| " + " | ".join([_escaped(row), *texts]) + " |")
     return "\n".join(lines) if len(lines) > HEADER else ""
-
-
-def _in_bold(entry: Entry, lines: Sequence[str]) -> str:
-    """Lines of a place; ours in bold if it is as good as the best, and the paper's if it is there."""
-    ours, *others = lines
-    if entry.published is not None:
-        others[0] = f"paper {entry.published.text}"
-    return "<br>".join([f"**{ours}**" if entry.best and entry.text else ours, *others])
 
 
 def variations(records: Sequence[Record]) -> list[Variation]:

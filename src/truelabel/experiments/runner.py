@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from truelabel.experiments.scale import Variation
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
 from truelabel.experiments.table import Table
-from truelabel.experiments.work import Ended, Site
+from truelabel.experiments.work import End, Ended, Site
 
 LOOK = 8
 """Examples that are read to see whether the data is there."""
@@ -52,8 +53,8 @@ class Report:
         done: runs with a new record.
         failed: runs with an error.
         stopped: runs that the clock stopped; their checkpoints are kept.
-        elsewhere: runs that another call has done, or is doing.
-        left: runs that are still to be done, of this shard, and whose data is there.
+        elsewhere: runs that another call is doing.
+        left: runs that nobody is doing, of this shard, and whose data is there.
         there: runs that the tables want and that have a record now, whoever did them.
         undecided: places whose search is not over; with shards, other machines may have to do their part of it first.
         missing: what is not on this machine, by name of the data, and how many runs wait for it.
@@ -102,38 +103,38 @@ def reproduce(
     end = None if minutes is None else time.monotonic() + 60 * minutes
     site = replace(site, results=records.path, variation=tuple(variation.to_json().items()))
     wanted = [(table, seeds or table.seeds) for table in tables]
-    attempted: set[str] = set()
-    counts = {"done": 0, "failed": 0, "stopped": 0, "elsewhere": 0}
+    ends: dict[str, End] = {}
     missing: dict[str, tuple[str, int]] = {}
     looked: dict[str, str | None] = {}
     estimate = Estimate(does.workers)
     while True:
-        waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in attempted]
+        waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in ends]
         waiting = _readable(waiting, site, variation, looked, missing)
         if not waiting or (end is not None and time.monotonic() >= end):
             break
         records.check_writable()
         left = {run.id: run for run in waiting}
-        total = len(attempted | left.keys())
+        total = len(ends | left)
         for run, ended in does.run(waiting, site, end):
-            attempted.add(run.id)
-            counts[ended.end] += 1
+            ends[run.id] = ended.end
             del left[run.id]
             estimate.see(run, ended)
             seconds = None if ended.end == "stopped" else estimate.seconds(left.values())
-            listen(Progress(len(attempted), total, run, ended, seconds))
-        if all(run.id in attempted for run in waiting):
+            listen(Progress(len(ends), total, run, ended, seconds))
+        if all(run.id in ends for run in waiting):
             continue
         break
     finished = records.finished()
     still = [run for run in due(wanted, finished) if shard.has(run.id)]
     still = _readable(still, site, variation, looked, missing)
+    elsewhere = sum(ends.get(run.id) == "elsewhere" for run in still)
+    counts = Counter(ends.values())
     return Report(
         counts["done"],
         counts["failed"],
         counts["stopped"],
-        counts["elsewhere"],
-        len(still),
+        elsewhere,
+        len(still) - elsewhere,
         sum(run.id in finished for run in due(wanted, {})),
         undecided(wanted, finished),
         missing,

@@ -25,7 +25,6 @@ class Entry:
 
     Attributes:
         text: as shown: mean, spread and number of seeds, the options chosen, or points of a curve; empty if not run.
-        ran: whether there are records, which may lack this number: some methods have none.
         mean: over seeds, in the unit of the table; None where there is no number.
         std: standard deviation over seeds; None for fewer than two.
         seeds: how many there are.
@@ -33,10 +32,10 @@ class Entry:
         difference: mean minus published mean.
         mark: of a paired test against another row: *, † or ‡.
         best: not significantly worse than the best of its column (Welch's test).
+        ran: whether there are records, which may lack this number: some methods have none.
     """
 
     text: str = ""
-    ran: bool = False
     mean: float | None = None
     std: float | None = None
     seeds: int = 0
@@ -44,6 +43,7 @@ class Entry:
     difference: float | None = None
     mark: str = ""
     best: bool = False
+    ran: bool = False
 
 
 Summary = dict[tuple[str, str, str], Entry]
@@ -66,12 +66,12 @@ def summarise(table: Table, finished: Finished, seeds: int | None = None) -> Sum
             published = table.published.get((cell.row, cell.column, metric.name))
             found = records[cell.row, cell.column]
             if table.shows == "options":
-                entry = Entry(_options(cell, finished), bool(found), published=published, seeds=len(found))
+                entry = Entry(_options(cell, finished), published=published, seeds=len(found))
             elif table.shows == "curves":
-                entry = Entry(_curve(found, metric), bool(found), published=published, seeds=len(found))
+                entry = Entry(_curve(found, metric), published=published, seeds=len(found))
             else:
-                entry = replace(_entry(_values(found, metric), metric, published), ran=bool(found))
-            summary[cell.row, cell.column, metric.name] = entry
+                entry = _entry(_values(found, metric), metric, published)
+            summary[cell.row, cell.column, metric.name] = replace(entry, ran=bool(found))
     return _tested(table, summary, records)
 
 
@@ -103,8 +103,7 @@ def _entry(values: Mapping[int, float], metric: Metric, published: Published | N
     spread = "" if std is None else f" ± {std:.{metric.digits}f}"
     text = f"{mean:.{metric.digits}f}{spread} ({len(values)})"
     printed = None if published is None else published.mean
-    difference = None if printed is None else mean - printed
-    return Entry(text, True, mean, std, len(values), published, difference)
+    return Entry(text, mean, std, len(values), published, None if printed is None else mean - printed)
 
 
 def _options(cell: Cell, finished: Finished) -> str:

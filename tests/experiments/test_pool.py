@@ -134,7 +134,7 @@ def test_a_worker_ends_quietly_when_nobody_is_there_any_more(asks: bool, tmp_pat
     assert (tmp_path / "r.jsonl").exists() == asks
 
 
-def test_workers_leave_an_interrupt_to_whoever_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_leave_an_interrupt_to_whoever_asked() -> None:
     before = signal.getsignal(signal.SIGINT)
     with pool._deaf_to_interrupts():
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN

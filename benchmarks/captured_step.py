@@ -68,24 +68,33 @@ def job(case: str, epochs: int, share: float = 1.0) -> Job:
 def seconds(told: Job, method: str = "cross-entropy") -> tuple[float, int]:
     """Of an epoch, the median of those after the second; and its steps."""
     history = learn(get_method(method), told, Engine()).history
-    return statistics.median(row["seconds"] for row in history.rows[2:]), len(told.inputs) // told.config.batch_size
+    return statistics.median(row["seconds"] for row in history.rows[2:]), steps_of(told)
 
 
-def shared(told: Job, method: str, trainings: int) -> float:
+def steps_of(told: Job) -> int:
+    return len(told.inputs) // told.config.batch_size
+
+
+def shared(case: str, epochs: int, share: float, method: str, trainings: int) -> float:
     """Milliseconds a model-step when so many trainings run at once."""
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(trainings, timeout=PATIENCE), context.Queue()
-    workers = [context.Process(target=_share, args=(told, method, barrier, queue)) for _ in range(trainings)]
+    # Each makes its own data: whoever is sent more than fits in a pipe holds up the start of the next.
+    given = case, epochs, share, method, barrier, queue
+    workers = [context.Process(target=_share, args=given, daemon=True) for _ in range(trainings)]
     for worker in workers:
         worker.start()
-    epochs: list[float] = [queue.get(timeout=PATIENCE) for _ in workers]
+    told: list[tuple[float, int] | str] = [queue.get(timeout=PATIENCE) for _ in workers]
     for worker in workers:
         worker.join()
-    steps = len(told.inputs) // told.config.batch_size
-    return 1000 * statistics.median(epochs) / steps / trainings
+    wrong = [each for each in told if isinstance(each, str)]
+    if wrong:
+        raise SystemExit(f"{len(wrong)} of {trainings} trainings failed: {wrong[0]}")
+    spent, steps = zip(*told, strict=True)
+    return 1000 * statistics.median(spent) / steps[0] / trainings
 
 
-def _share(told: Job, method: str, barrier: Any, queue: Any) -> None:
+def _share(case: str, epochs: int, share: float, method: str, barrier: Any, queue: Any) -> None:
     torch.set_num_threads(1)
     met: list[int] = []
 
@@ -94,8 +103,13 @@ def _share(told: Job, method: str, barrier: Any, queue: Any) -> None:
             met.append(barrier.wait())
         return {}
 
-    history = learn(get_method(method), replace(told, evaluate=meet), Engine()).history
-    queue.put(statistics.median(row["seconds"] for row in history.rows[2:-2]))
+    try:
+        told = replace(job(case, epochs, share), capture=True, evaluate=meet)
+        history = learn(get_method(method), told, Engine()).history
+        queue.put((statistics.median(row["seconds"] for row in history.rows[2:-2]), steps_of(told)))
+    except Exception as error:
+        barrier.abort()
+        queue.put(f"{type(error).__name__}: {error}")
 
 
 def profile(told: Job, method: str, kernels: int = 40) -> None:
@@ -178,12 +192,11 @@ def main() -> None:
     if told.sharing:  # first, for processes under the daemon wait for one that uses the GPU without it
         daemon = shutil.which("nvidia-cuda-mps-control")
         if daemon:
-            subprocess.run([daemon, "-d"], check=False)
+            subprocess.run([daemon, "-d"], check=False, capture_output=True)
         case = told.cases[0]
         for trainings in told.sharing:
-            given = replace(job(case, 3 * told.epochs, told.share), capture=True)
-            ms = shared(given, told.method, trainings)
-            note(case, f"captured, {trainings} at once", ms, len(given.inputs) // given.config.batch_size)
+            ms = shared(case, 3 * told.epochs, told.share, told.method, trainings)
+            note(case, f"captured, {trainings} at once", ms, steps_of(job(case, 1, told.share)))
         if daemon:
             subprocess.run([daemon], input="quit\n", text=True, check=False)
     for case in told.cases:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from truelabel.networks.batch_norm import BatchNorm2d
 from truelabel.networks.network import Network
+from truelabel.networks.norm_relu import norm_relu
 
 Stem = Literal["cifar", "imagenet"]
 
@@ -48,7 +49,6 @@ class ResNet(Network):
         small = stem == "cifar"
         self.conv1 = _conv(channels, 64, 3) if small else _conv(channels, 64, 7, stride=2)
         self.bn1 = BatchNorm2d(64)
-        self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.Identity() if small else nn.MaxPool2d(3, stride=2, padding=1)
         self.layer1 = _stage(block, 64, 64, counts[0], stride=1)
         self.layer2 = _stage(block, 64 * block.expansion, 128, counts[1], stride=2)
@@ -59,7 +59,7 @@ class ResNet(Network):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, inputs: Tensor) -> Tensor:
-        maps: Tensor = self.maxpool(self.relu(self.bn1(self.conv1(inputs))))
+        maps: Tensor = self.maxpool(norm_relu(self.bn1, self.conv1(inputs)))
         maps = self.layer4(self.layer3(self.layer2(self.layer1(maps))))
         return maps.mean((-2, -1))
 
@@ -103,16 +103,13 @@ class _Basic(nn.Module):
         super().__init__()
         self.conv1 = _conv(channels, width, 3, stride)
         self.bn1 = BatchNorm2d(width)
-        self.relu = nn.ReLU(inplace=True)
         self.conv2 = _conv(width, width, 3)
         self.bn2 = BatchNorm2d(width)
         self.downsample = _shortcut(channels, width, stride)
 
     def forward(self, maps: Tensor) -> Tensor:
-        residual: Tensor = self.relu(self.bn1(self.conv1(maps)))
-        residual = self.bn2(self.conv2(residual))
-        activated: Tensor = self.relu(residual + self.downsample(maps))
-        return activated
+        residual = norm_relu(self.bn1, self.conv1(maps))
+        return norm_relu(self.bn2, self.conv2(residual), added=self.downsample(maps))
 
 
 class _Bottleneck(nn.Module):
@@ -128,15 +125,12 @@ class _Bottleneck(nn.Module):
         self.bn2 = BatchNorm2d(width)
         self.conv3 = _conv(width, width * self.expansion, 1)
         self.bn3 = BatchNorm2d(width * self.expansion)
-        self.relu = nn.ReLU(inplace=True)
         self.downsample = _shortcut(channels, width * self.expansion, stride)
 
     def forward(self, maps: Tensor) -> Tensor:
-        residual: Tensor = self.relu(self.bn1(self.conv1(maps)))
-        residual = self.relu(self.bn2(self.conv2(residual)))
-        residual = self.bn3(self.conv3(residual))
-        activated: Tensor = self.relu(residual + self.downsample(maps))
-        return activated
+        residual = norm_relu(self.bn1, self.conv1(maps))
+        residual = norm_relu(self.bn2, self.conv2(residual))
+        return norm_relu(self.bn3, self.conv3(residual), added=self.downsample(maps))
 
 
 _Block = type[_Basic] | type[_Bottleneck]

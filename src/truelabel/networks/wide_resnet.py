@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from truelabel.networks.batch_norm import BatchNorm2d
 from truelabel.networks.network import Network
+from truelabel.networks.norm_relu import norm_relu
 
 
 class WideResNet(Network):
@@ -45,14 +46,13 @@ class WideResNet(Network):
             for position in range((depth - 4) // 6):
                 self.layers.append(_Block(maps, wanted, 1 if position else stride))
                 maps = wanted
-        self.layers.extend([BatchNorm2d(maps), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten()])
+        self.norm = BatchNorm2d(maps)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_in", nonlinearity="relu")
 
     def forward(self, inputs: Tensor) -> Tensor:
-        features: Tensor = self.layers(inputs)
-        return features
+        return norm_relu(self.norm, self.layers(inputs)).mean((-2, -1))
 
 
 class _Block(nn.Module):
@@ -60,17 +60,15 @@ class _Block(nn.Module):
 
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
-        self.residual = nn.Sequential(
-            BatchNorm2d(channels),
-            nn.ReLU(inplace=True),
-            nn.Conv2d(channels, width, 3, stride, padding=1, bias=False),
-            BatchNorm2d(width),
-            nn.ReLU(inplace=True),
-            nn.Conv2d(width, width, 3, padding=1, bias=False),
-        )
+        self.norm1 = BatchNorm2d(channels)
+        self.conv1 = nn.Conv2d(channels, width, 3, stride, padding=1, bias=False)
+        self.norm2 = BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
         same = channels == width and stride == 1
         self.shortcut = nn.Identity() if same else nn.Conv2d(channels, width, 1, stride, bias=False)
 
     def forward(self, maps: Tensor) -> Tensor:
-        total: Tensor = self.shortcut(maps) + self.residual(maps)
+        residual: Tensor = self.conv1(norm_relu(self.norm1, maps))
+        residual = self.conv2(norm_relu(self.norm2, residual))
+        total: Tensor = self.shortcut(maps) + residual
         return total

@@ -45,6 +45,7 @@ WIDE = TrainingConfig(
     precision="bf16-mixed",
     augment=("crop", "flip"),
 )
+PLAIN = replace(WIDE, optimizer="adam", learning_rate=1e-3, weight_decay=0, augment=())
 UNTRIED = "captured, convolutions as cuDNN guesses"
 PATIENCE = 120.0
 """Seconds after which processes that share a GPU give up on each other."""
@@ -52,6 +53,8 @@ PATIENCE = 120.0
 CASES: dict[str, tuple[str, tuple[int, ...], int, TrainingConfig]] = {
     "lenet-5, fp32, batch 256": ("lenet-5", (1, 28, 28), 45_000, LENET),
     "wrn-28-2, bf16, batch 128": ("wrn-28-2", (3, 32, 32), 45_000, WIDE),
+    "resnet-18, bf16, batch 128": ("resnet-18", (3, 32, 32), 50_000, PLAIN),
+    "collier-cnn, bf16, batch 128": ("collier-cnn", (1, 28, 28), 50_000, PLAIN),
     "wrn-28-2, fp32, batch 128": ("wrn-28-2", (3, 32, 32), 45_000, replace(WIDE, precision="32-true")),
 }
 
@@ -91,7 +94,7 @@ def shared(case: str, epochs: int, share: float, method: str, trainings: int) ->
     if wrong:
         raise SystemExit(f"{len(wrong)} of {trainings} trainings failed: {wrong[0]}")
     spent, steps = zip(*told, strict=True)
-    return 1000 * statistics.median(spent) / steps[0] / trainings
+    return float(1000 * statistics.median(spent) / steps[0] / trainings)
 
 
 def _share(case: str, epochs: int, share: float, method: str, barrier: Any, queue: Any) -> None:

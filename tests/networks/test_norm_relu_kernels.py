@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from truelabel.networks import norm_relu as module
 from truelabel.networks.batch_norm import BatchNorm2d
 from truelabel.networks.norm_relu import _fused
 
@@ -41,6 +42,13 @@ def plainly(norm: BatchNorm2d, maps: Tensor, added: Tensor | None) -> tuple[Tens
     theirs.load_state_dict(norm.state_dict())
     normed = theirs.double()(maps.double())
     return (normed if added is None else normed + added.double()).relu(), theirs
+
+
+def test_programs_that_take_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MULTIPROCESSORS", 3)
+    monkeypatch.setattr(module, "AT_ONCE", 1)
+    test_values_and_gradients_are_those_of_torch("several programs", addition=True)
+    test_values_and_gradients_are_those_of_torch("several blocks of channels", addition=False)
 
 
 @pytest.mark.parametrize("addition", [False, True], ids=["alone", "with an addition"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from truelabel.networks.group_norm import LeakyGroupNorm
 from truelabel.networks.network import Network
 
 
@@ -96,4 +97,4 @@ class CollierCNN(Network):
 
 
 def _normalised(channels: int, width: int, padding: int) -> tuple[nn.Module, ...]:
-    return nn.Conv2d(channels, width, 3, padding=padding), nn.GroupNorm(2, width), nn.LeakyReLU(0.01)
+    return nn.Conv2d(channels, width, 3, padding=padding), LeakyGroupNorm(2, width, slope=0.01)

@@ -188,9 +188,9 @@ class _NormReLU(torch.autograd.Function):
 
 
 def _sums(norm: BatchNorm2d, parts: _Parts) -> tuple[Tensor, Tensor]:
-    """Room for the sums of programs, and the count of those that have ended, by block of channels: zero before and after.
+    """Room for the sums of programs and, for every block of channels, the count of those that have ended.
 
-    The count lives as long as the layer, so that nobody has to set it to zero.
+    The count is zero before and after a launch, and lives as long as the layer: nobody has to set it to zero.
     """
     if norm.ended is None or norm.ended.device != norm.weight.device:
         norm.ended = torch.zeros(parts.blocks[1], dtype=torch.int32, device=norm.weight.device)

@@ -28,9 +28,7 @@ def _is_last(parts, ended, c, one, other, C: tl.constexpr, PROGRAMS: tl.constexp
 
 
 @jit
-def _add_up(
-    parts, ended, c, C: tl.constexpr, PROGRAMS: tl.constexpr, P_BLOCK: tl.constexpr, C_BLOCK: tl.constexpr
-):
+def _add_up(parts, ended, c, C: tl.constexpr, PROGRAMS: tl.constexpr, P_BLOCK: tl.constexpr, C_BLOCK: tl.constexpr):
     """The two sums over all rows; the next launch finds the count of programs at zero again."""
     one = tl.zeros((P_BLOCK, C_BLOCK), tl.float32)
     other = tl.zeros((P_BLOCK, C_BLOCK), tl.float32)

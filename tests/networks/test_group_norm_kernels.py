@@ -84,12 +84,3 @@ def test_what_is_no_number_stays_none() -> None:
     assert values[0, 2:].isnan().all()
     assert values[0, :2].isfinite().all()
     assert values[1].isfinite().all()
-
-
-def test_elsewhere_it_is_torchs() -> None:
-    norm = LeakyGroupNorm(2, 4, slope=0.2)
-    theirs = torch.nn.Sequential(torch.nn.GroupNorm(2, 4), torch.nn.LeakyReLU(0.2))
-    maps = torch.randn(3, 4, 5, 5)
-    assert torch.equal(norm(maps), theirs(maps))
-    assert norm.state_dict().keys() == theirs[0].state_dict().keys()
-    assert "slope=0.2" in repr(norm)

@@ -51,10 +51,9 @@ def test_three_groups_halve_twice(size: tuple[int, int]) -> None:
 def test_pre_activation_leaves_the_shortcut_untouched() -> None:
     network = WideResNet(16, 2).eval()
     convolutions = [layer for layer in network.modules() if isinstance(layer, nn.Conv2d)]
-    # The residual branch of a block has six layers, the last of which is its second convolution.
-    for layer in network.modules():
-        if isinstance(layer, nn.Sequential) and len(layer) == 6:
-            nn.init.zeros_(layer.get_parameter("5.weight"))
+    for name, weight in network.named_parameters():
+        if name.endswith("conv2.weight"):
+            nn.init.zeros_(weight)
     shortcuts = [layer for layer in convolutions if layer.kernel_size == (1, 1)]
     assert [layer.stride for layer in shortcuts] == [(1, 1), (2, 2), (2, 2)]
     inputs = torch.randn(2, 3, 12, 12)

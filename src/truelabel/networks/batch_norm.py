@@ -25,8 +25,6 @@ class BatchNorm2d(nn.BatchNorm2d):
 
     def __init__(self, num_features: int) -> None:
         super().__init__(num_features)
-        self.ended: Tensor | None = None
-        """What the kernels of :mod:`truelabel.networks.norm_relu` count in."""
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  # as torch names it
         assert self.momentum is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,8 @@ WARPS = 8
 
 AT_ONCE = 2
 """Programs of a multiprocessor where sums over all places are shared out."""
+
+_ENDED: WeakKeyDictionary[BatchNorm2d, Tensor] = WeakKeyDictionary()
 
 
 def norm_relu(norm: nn.Module, maps: Tensor, added: Tensor | None = None) -> Tensor:
@@ -192,9 +195,9 @@ def _sums(norm: BatchNorm2d, parts: _Parts) -> tuple[Tensor, Tensor]:
 
     The count is zero before and after a launch, and lives as long as the layer: nobody has to set it to zero.
     """
-    if norm.ended is None or norm.ended.device != norm.weight.device:
-        norm.ended = torch.zeros(parts.blocks[1], dtype=torch.int32, device=norm.weight.device)
-    return norm.weight.new_empty(parts.summing["PROGRAMS"], 2, parts.channels), norm.ended
+    if norm not in _ENDED or _ENDED[norm].device != norm.weight.device:
+        _ENDED[norm] = torch.zeros(parts.blocks[1], dtype=torch.int32, device=norm.weight.device)
+    return norm.weight.new_empty(parts.summing["PROGRAMS"], 2, parts.channels), _ENDED[norm]
 
 
 def _kernels() -> Any:

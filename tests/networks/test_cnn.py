@@ -69,7 +69,7 @@ def test_collier_shrinks_as_published(size: int, last: int) -> None:
 
 def test_collier_normalises_two_groups_and_drops_whole_channels() -> None:
     network = CollierCNN(channels=1).train()
-    norms = [layer for layer in network.layers if isinstance(layer, nn.GroupNorm)]
+    norms = [layer for layer in network.modules() if isinstance(layer, nn.GroupNorm)]
     assert [norm.num_groups for norm in norms] == [2] * 9
     maps: list[Tensor] = []
     dropout = next(layer for layer in network.layers if isinstance(layer, nn.Dropout2d))
@@ -83,7 +83,7 @@ def test_collier_normalises_two_groups_and_drops_whole_channels() -> None:
 def test_collier_refuses_to_see_scale() -> None:
     # Group norm after a convolution removes the scale of the input, up to biases, which are set to zero here.
     network = CollierCNN(channels=1).eval()
-    for layer in network.layers:
+    for layer in network.modules():
         if isinstance(layer, nn.Conv2d) and layer.bias is not None:
             nn.init.zeros_(layer.bias)
     image = torch.rand(1, 1, 28, 28, generator=torch.Generator().manual_seed(0)) * 10

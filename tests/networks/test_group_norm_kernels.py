@@ -36,9 +36,10 @@ def maps_of(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, offset: 
     return maps.to(DEVICE, dtype).contiguous(memory_format=torch.channels_last).requires_grad_()
 
 
-def plainly(norm: LeakyGroupNorm, maps: Tensor) -> Tensor:
+def plainly(norm: LeakyGroupNorm, maps: Tensor, shift: Tensor | None = None) -> Tensor:
     """In float64, in torch's own words."""
-    normed = functional.group_norm(maps.double(), norm.num_groups, norm.weight.double(), norm.bias.double(), norm.eps)
+    shifted = maps.double() + (0 if shift is None else shift.double()[:, None, None])
+    normed = functional.group_norm(shifted, norm.num_groups, norm.weight.double(), norm.bias.double(), norm.eps)
     return functional.leaky_relu(normed, norm.slope)
 
 
@@ -51,11 +52,12 @@ def assert_near(ours: Tensor, theirs: Tensor, tolerance: float = 2e-5) -> None:
 def test_values_and_gradients_are_those_of_torch(name: str) -> None:
     groups, shape = SHAPES.get(name, IN_A_LARGE_NETWORK)
     norm, maps = layer(groups, shape[1]), maps_of(shape)
-    expected, values = plainly(norm, maps), _fused(norm, maps)
+    shift = torch.randn(shape[1], device=DEVICE).requires_grad_()
+    expected, values = plainly(norm, maps, shift), _fused(norm, maps, shift)
     assert values.is_contiguous(memory_format=torch.channels_last)
     assert_near(values, expected)
     weights = torch.randn_like(values)
-    leaves = [maps, norm.weight, norm.bias]
+    leaves = [maps, shift, norm.weight, norm.bias]
     wanted = torch.autograd.grad(expected, leaves, weights.double())
     for gradient, reference in zip(torch.autograd.grad(values, leaves, weights), wanted, strict=True):
         assert_near(gradient, reference)
@@ -64,6 +66,15 @@ def test_values_and_gradients_are_those_of_torch(name: str) -> None:
 def test_numbers_far_from_zero_keep_their_deviation() -> None:
     norm, maps = layer(2, 8), maps_of((4, 8, 9, 9), offset=3e3)
     assert_near(_fused(norm, maps), plainly(norm, maps), 1e-3)
+
+
+def test_a_shift_may_be_left_out() -> None:
+    norm, maps = layer(2, 4), maps_of((2, 4, 3, 3))
+    values = _fused(norm, maps)
+    assert_near(values, plainly(norm, maps))
+    (ours,) = torch.autograd.grad(values.square().sum(), maps)
+    (theirs,) = torch.autograd.grad(plainly(norm, maps).square().sum(), maps)
+    assert_near(ours, theirs)
 
 
 def test_half_precision_comes_back_in_its_own_kind() -> None:

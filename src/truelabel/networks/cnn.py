@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
+from torch.nn import functional
 
 from truelabel.networks.group_norm import LeakyGroupNorm
 from truelabel.networks.network import Network
@@ -74,19 +75,19 @@ class CollierCNN(Network):
     def __init__(self, channels: int = 3) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            *_normalised(channels, 128, padding=1),
-            *_normalised(128, 128, padding=1),
-            *_normalised(128, 128, padding=1),
+            _Normalised(channels, 128, padding=1),
+            _Normalised(128, 128, padding=1),
+            _Normalised(128, 128, padding=1),
             nn.MaxPool2d(2),
             nn.Dropout2d(0.25),
-            *_normalised(128, 256, padding=1),
-            *_normalised(256, 256, padding=1),
-            *_normalised(256, 256, padding=1),
+            _Normalised(128, 256, padding=1),
+            _Normalised(256, 256, padding=1),
+            _Normalised(256, 256, padding=1),
             nn.MaxPool2d(2),
             nn.Dropout2d(0.25),
-            *_normalised(256, 512, padding=0),
-            *_normalised(512, 256, padding=0),
-            *_normalised(256, self.features, padding=0),
+            _Normalised(256, 512, padding=0),
+            _Normalised(512, 256, padding=0),
+            _Normalised(256, self.features, padding=0),
             nn.AdaptiveAvgPool2d(1),
             nn.Flatten(),
         )
@@ -96,5 +97,15 @@ class CollierCNN(Network):
         return features
 
 
-def _normalised(channels: int, width: int, padding: int) -> tuple[nn.Module, ...]:
-    return nn.Conv2d(channels, width, 3, padding=padding), LeakyGroupNorm(2, width, slope=0.01)
+class _Normalised(nn.Module):
+    """A convolution, group norm and leaky ReLU; the norm takes the bias along."""
+
+    def __init__(self, channels: int, width: int, padding: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(channels, width, 3, padding=padding)
+        self.norm = LeakyGroupNorm(2, width, slope=0.01)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        maps = functional.conv2d(maps, self.conv.weight, padding=self.conv.padding)
+        normed: Tensor = self.norm(maps, self.conv.bias)
+        return normed

@@ -23,21 +23,22 @@ MOST_CHANNELS = 1024
 
 
 class LeakyGroupNorm(nn.GroupNorm):
-    r"""Group norm and leaky ReLU.
+    r"""Group norm and leaky ReLU of maps plus a shift of every channel, such as the bias of a convolution.
 
     .. math:: y = \max(x', 0) + s \min(x', 0), \qquad
-        x' = \frac{x - \mu_g}{\sqrt{\sigma_g^2 + \epsilon}} \gamma_c + \beta_c
+        x' = \frac{x + b_c - \mu_g}{\sqrt{\sigma_g^2 + \epsilon}} \gamma_c + \beta_c
 
     In mixed precision torch has maps normalised in float32 and in the usual order of memory, which for maps in bfloat16
-    whose channels lie side by side are four copies there and back. Such maps have a kernel of their own on a GPU, which
-    can be differentiated once, and whose sums have a fixed order: equal inputs give equal bits.
+    whose channels lie side by side are four copies there and back; the bias of a convolution reads and writes them all
+    once more, and its gradient is slower than the convolution. Such maps have two kernels on a GPU, which can be
+    differentiated once, and whose sums have a fixed order: equal inputs give equal bits.
 
     Args:
         num_groups: G.
         num_channels: C.
         slope: s.
 
-    Shapes: ``(N, C, H, W) -> (N, C, H, W)``.
+    Shapes: ``(N, C, H, W), (C,) -> (N, C, H, W)``; the shift may be left out.
 
     Example:
         >>> LeakyGroupNorm(2, 4)(torch.rand(3, 4, 5, 5)).shape
@@ -52,10 +53,11 @@ class LeakyGroupNorm(nn.GroupNorm):
         """With the slope."""
         return f"{super().extra_repr()}, slope={self.slope}"
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  # as torch names it
+    def forward(self, input: Tensor, shift: Tensor | None = None) -> Tensor:  # noqa: A002  # as torch names it
         if _is_fused(self, input):
-            return _fused(self, input)
-        return functional.leaky_relu(super().forward(input), self.slope, inplace=True)
+            return _fused(self, input, shift)
+        shifted = input if shift is None else input + shift[:, None, None]
+        return functional.leaky_relu(super().forward(shifted), self.slope, inplace=True)
 
 
 def _is_fused(norm: LeakyGroupNorm, maps: Tensor) -> bool:
@@ -74,15 +76,24 @@ def _is_fused(norm: LeakyGroupNorm, maps: Tensor) -> bool:
     )
 
 
-def _fused(norm: LeakyGroupNorm, maps: Tensor) -> Tensor:
+def _fused(norm: LeakyGroupNorm, maps: Tensor, shift: Tensor | None = None) -> Tensor:
     function: Any = _Function
-    values: Tensor = function.apply(norm.num_groups, norm.eps, norm.slope, maps, norm.weight, norm.bias)
+    values: Tensor = function.apply(norm.num_groups, norm.eps, norm.slope, maps, shift, norm.weight, norm.bias)
     return values
 
 
 class _Function(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, groups: int, eps: float, slope: float, maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(
+        ctx: Any,
+        groups: int,
+        eps: float,
+        slope: float,
+        maps: Tensor,
+        shift: Tensor | None,
+        weight: Tensor,
+        bias: Tensor,
+    ) -> Tensor:
         n, channels, height, width = maps.shape
         c_block = 1 << (channels - 1).bit_length()
         constants = {
@@ -95,7 +106,7 @@ class _Function(torch.autograd.Function):
         }
         out, found = torch.empty_like(maps), weight.new_empty(n, 2, channels)
         with torch.cuda.device_of(maps):
-            _kernels().forward[(n,)](maps, weight, bias, out, found, eps, slope, **constants)
+            _kernels().forward[(n,)](maps, shift, weight, bias, out, found, eps, slope, **constants)
         ctx.save_for_backward(maps, weight, bias, found)
         ctx.slope, ctx.constants = slope, constants
         return out
@@ -105,13 +116,13 @@ class _Function(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         maps, weight, bias, found = ctx.saved_tensors
         gradient = gradients[0].contiguous(memory_format=torch.channels_last)
-        of_maps, parts = torch.empty_like(maps), torch.empty_like(found)
+        of_maps, parts = torch.empty_like(maps), found.new_empty(len(maps), 3, maps.shape[1])
         with torch.cuda.device_of(maps):
             _kernels().backward[(len(maps),)](
                 gradient, maps, weight, bias, found, of_maps, parts, ctx.slope, **ctx.constants
             )
-        of_weight, of_bias = parts.sum(0)
-        return None, None, None, of_maps, of_weight, of_bias
+        of_weight, of_bias, of_shift = parts.sum(0)
+        return None, None, None, of_maps, of_shift if ctx.needs_input_grad[4] else None, of_weight, of_bias
 
 
 def _kernels() -> Any:

@@ -31,6 +31,7 @@ def _in_groups(value, c, C: tl.constexpr, GROUPS: tl.constexpr):
 @jit
 def forward(
     maps,
+    shift,
     weight,
     bias,
     out,
@@ -43,7 +44,10 @@ def forward(
     R_BLOCK: tl.constexpr,
     C_BLOCK: tl.constexpr,
 ):
-    """Group norm and leaky ReLU; mean and 1 / deviation, for every image and channel, to ``found (N, 2, C)``."""
+    """Group norm and leaky ReLU of maps plus ``shift (C)``, which may be None.
+
+    To ``found (N, 2, C)`` go, for every image and channel, the mean less the shift, and 1 / deviation.
+    """
     n = tl.program_id(0)
     c = tl.arange(0, C_BLOCK)
     known = c < C
@@ -61,20 +65,22 @@ def forward(
         squares += value * value
     offset = tl.sum(total, 0) / AREA
     spread = tl.sum(squares, 0) / AREA - offset * offset
-    offset += about
+    moved = tl.zeros_like(about) if shift is None else tl.load(shift + c, mask=known, other=0.0)
+    offset += about + moved
     mean = _in_groups(offset, c, C, GROUPS) / (C // GROUPS)
     var = _in_groups(spread + (offset - mean) * (offset - mean), c, C, GROUPS) / (C // GROUPS)
     factor = 1.0 / tl.sqrt(tl.where(var < 0.0, 0.0, var) + eps)
+    mean -= moved
     tl.store(found + n * (2 * C) + c, mean, mask=known)
     tl.store(found + n * (2 * C) + C + c, factor, mask=known)
     scale = tl.load(weight + c, mask=known, other=0.0) * factor
-    shift = tl.load(bias + c, mask=known, other=0.0)
+    level = tl.load(bias + c, mask=known, other=0.0)
     for first in range(0, AREA, R_BLOCK):
         row = first + tl.arange(0, R_BLOCK)
         there = (row < AREA)[:, None] & known[None, :]
         address = row[:, None] * C + c[None, :]
         value = tl.load(start + address, mask=there, other=0.0).to(tl.float32)
-        value = (value - mean[None, :]) * scale[None, :] + shift[None, :]
+        value = (value - mean[None, :]) * scale[None, :] + level[None, :]
         value = tl.where(value < 0.0, slope * value, value)
         tl.store(out + n * (AREA * C) + address, value.to(out.dtype.element_ty), mask=there)
 
@@ -95,7 +101,7 @@ def backward(
     R_BLOCK: tl.constexpr,
     C_BLOCK: tl.constexpr,
 ):
-    """Gradient of the maps, and of weight and bias as far as this image goes to ``parts (N, 2, C)``."""
+    """Gradient of the maps and, as far as this image goes, of weight, bias and shift to ``parts (N, 3, C)``."""
     n = tl.program_id(0)
     c = tl.arange(0, C_BLOCK)
     known = c < C
@@ -115,17 +121,20 @@ def backward(
         of_weight += tl.where(there, value, 0.0) * passed
     to_weight = tl.sum(of_weight, 0)
     to_bias = tl.sum(of_bias, 0)
-    tl.store(parts + n * (2 * C) + c, to_weight, mask=known)
-    tl.store(parts + n * (2 * C) + C + c, to_bias, mask=known)
+    tl.store(parts + n * (3 * C) + c, to_weight, mask=known)
+    tl.store(parts + n * (3 * C) + C + c, to_bias, mask=known)
     along = _in_groups(to_weight * scale, c, C, GROUPS) / (AREA * (C // GROUPS))
     level = _in_groups(to_bias * scale, c, C, GROUPS) / (AREA * (C // GROUPS))
+    of_shift = tl.zeros((R_BLOCK, C_BLOCK), tl.float32)
     for first in range(0, AREA, R_BLOCK):
         row = first + tl.arange(0, R_BLOCK)
         there = (row < AREA)[:, None] & known[None, :]
         address = start + row[:, None] * C + c[None, :]
         value, passed = _passed(gradient, maps, address, there, mean, factor, scale, shift, slope)
         sent = factor[None, :] * (passed * scale[None, :] - level[None, :] - value * along[None, :])
+        of_shift += tl.where(there, sent, 0.0)
         tl.store(of_maps + address, sent.to(of_maps.dtype.element_ty), mask=there)
+    tl.store(parts + n * (3 * C) + 2 * C + c, tl.sum(of_shift, 0), mask=known)
 
 
 @jit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 from torch import Tensor
 
@@ -31,3 +33,18 @@ def log_softmax(logits: Tensor) -> Tensor:
 def single_kind(values: Tensor) -> torch.dtype:
     """The kind of number that :func:`at_least_single` gives."""
     return torch.promote_types(values.dtype, torch.float32)
+
+
+def unmixed(device: torch.device) -> AbstractContextManager[None]:
+    """Where mixed precision leaves operations on ``device`` as they are.
+
+    Example:
+        >>> linear, values = torch.nn.Linear(2, 3), torch.zeros(4, 2)
+        >>> with torch.autocast("cpu", torch.bfloat16), unmixed(values.device):
+        ...     linear(values).dtype
+        torch.float32
+    """
+    if not torch.amp.is_autocast_available(device.type):
+        return nullcontext()
+    off: AbstractContextManager[None] = torch.autocast(device.type, enabled=False)
+    return off

@@ -375,13 +375,17 @@ def test_huge_features_stay_finite_in_single_precision(covariance: Covariance, d
         assert value.isfinite().all()
 
 
-def test_mixed_precision_computes_the_density_in_single() -> None:
-    model, features = LogisticNormal(FEATURES, CLASSES), torch.randn(7, FEATURES)
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_mixed_precision_keeps_the_digits_of_the_density(covariance: Covariance) -> None:
+    model, features = LogisticNormal(FEATURES, CLASSES, covariance=covariance, scale=0.1), torch.randn(7, FEATURES)
+    labels = torch.arange(7).unsqueeze(-1) % CLASSES
+    expected = predict(model, features)
     with torch.autocast("cpu", torch.bfloat16):
-        prediction = predict(model, features)
-        assert prediction.clean.dtype == torch.float
-        assert prediction.noisy.at(torch.zeros(7, 1, dtype=torch.long)).dtype == torch.float
-        assert prediction.noisy.all().dtype == torch.float
+        mixed = predict(model, features)
+        assert torch.equal(mixed.clean, expected.clean)
+        assert torch.equal(mixed.noisy.at(labels), expected.noisy.at(labels))
+        assert torch.equal(mixed.noisy.all(), expected.noisy.all())
+        assert predict(model, features.bfloat16()).noisy.all().dtype == torch.float
 
 
 @pytest.mark.parametrize("units", UNITS)

@@ -15,7 +15,7 @@ from truelabel.checks import check_whole
 from truelabel.noise.fixed_draws import spread_over_draws
 from truelabel.noise.model import NoiseModel
 from truelabel.noise.sampled_softmax import GaussianLatent
-from truelabel.precision import at_least_single
+from truelabel.precision import at_least_single, unmixed
 from truelabel.types import Likelihood, Prediction, Uncertainty
 
 Covariance = Literal["full", "diagonal", "isotropic", "identity"]
@@ -176,22 +176,29 @@ class LogisticNormal(NoiseModel):
         return Attenuation(*(torch.where(labels >= 0, step.norm(dim=-1), math.nan) for step in steps))
 
     def _density(self, features: Tensor) -> LogitDensity:
-        # Squares of residuals divided by a small scale need digits.
-        mean = at_least_single(self.head(features)).unsqueeze(-2)
+        mean = self.head(features).unsqueeze(-2)
         return LogitDensity(mean, self._scale(features, mean), self.target, self.dummy)
 
     def _scale(self, features: Tensor, mean: Tensor) -> Scale:
         if self.covariance == "identity":
             return DiagonalScale(torch.ones_like(mean))
-        spread = at_least_single(self.spread(features)).unsqueeze(-2)
+        spread = self.spread(features).unsqueeze(-2)
         if self.covariance == "full":
             return RankOneScale(spread, self.scale)
         return DiagonalScale((functional.softplus(spread) + self.scale).expand_as(mean))
 
 
+class _Head(nn.Linear):
+    """A linear layer that mixed precision leaves alone: residuals divided by a small scale need their digits."""
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  # as torch names it
+        with unmixed(input.device):
+            return at_least_single(super().forward(input.to(self.weight.dtype)))
+
+
 def _linear(features: int, size: int) -> nn.Linear:
     """A head that starts Glorot uniform, with its bias at zero."""
-    layer = nn.Linear(features, size)
+    layer = _Head(features, size)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer

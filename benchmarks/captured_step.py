@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import shutil
 import statistics
@@ -116,7 +117,7 @@ def _share(case: str, epochs: int, share: float, method: str, barrier: Any, queu
 
 
 def profile(told: Job, method: str, kernels: int = 40) -> None:
-    """Kernels of a recorded step, by how long they take, with the share of the multiprocessors that they can fill."""
+    """Kernels of a recorded step, by how long they hold how much of the GPU."""
     record = CapturedStep._record
 
     def recorded(step: CapturedStep, index: torch.Tensor) -> None:
@@ -153,19 +154,43 @@ def _profile(step: CapturedStep, method: str, most: int, replays: int = 5) -> No
     with tempfile.TemporaryDirectory() as folder:
         seen.export_chrome_trace(f"{folder}/trace.json")
         events = json.loads(Path(folder, "trace.json").read_text())["traceEvents"]
+    gpu = torch.cuda.get_device_properties()
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for event in events:
         if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
             told = event["args"]
             shape = f"{told.get('grid', '')} x {told.get('block', '')}"
-            found.setdefault((event["name"], shape), []).append((event["dur"], told.get("blocks per SM", 0.0)))
+            found.setdefault((event["name"], shape), []).append((event["dur"], held(told, gpu)))
     spent = sum(duration for each in found.values() for duration, _ in each) / replays
-    filled = sum(duration * min(1.0, blocks) for each in found.values() for duration, blocks in each) / replays
+    filled = sum(duration * share for each in found.values() for duration, share in each) / replays
     count = sum(map(len, found.values())) / replays
-    print(f"{method}: {count:.0f} kernels and copies a step, {spent:.0f} µs, {filled:.0f} µs by multiprocessors used")
-    for (name, shape), each in sorted(found.items(), key=lambda pair: -sum(d for d, _ in pair[1]))[:most]:
+    print(
+        f"{method}: {count:.0f} kernels and copies a step, {spent:.0f} µs, {filled:.0f} µs by what they hold of the GPU"
+    )
+    for (name, shape), each in sorted(found.items(), key=lambda pair: -sum(d * share for d, share in pair[1]))[:most]:
         mean = sum(duration for duration, _ in each) / len(each)
-        print(f"  {len(each) / replays:4.1f} x {mean:6.1f} µs, {each[0][1]:6.2f} blocks each, {shape}  {name[:120]}")
+        print(f"  {len(each) / replays:4.1f} x {mean:6.1f} µs, {each[0][1]:4.0%} held, {shape}  {name[:120]}")
+
+
+def held(told: Mapping[str, Any], gpu: Any) -> float:
+    """How much of the GPU nobody else can have while a kernel runs, by its threads, registers or shared memory.
+
+    The sum of this share of durations is what a step costs at least when many share the GPU, as long as the kernels
+    themselves do not get slower.
+    """
+    if not told.get("grid"):
+        return 0.0  # a copy
+    warps = -(-math.prod(told["block"]) // 32)
+    registers = 32 * warps * max(8, -(-told.get("registers per thread", 0) // 8) * 8)
+    shared = told.get("shared memory", 0) + 1024
+    at_once = min(
+        gpu.max_threads_per_multi_processor // (32 * warps),
+        gpu.regs_per_multiprocessor // registers,
+        gpu.shared_memory_per_multiprocessor // shared,
+    )
+    fitting: int = max(1, at_once * gpu.multi_processor_count)
+    blocks: int = math.prod(told["grid"])
+    return min(1.0, blocks / fitting)
 
 
 def main() -> None:

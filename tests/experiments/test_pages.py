@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.catalogue import PAPERS
 from truelabel.experiments.pages import page, variations
 from truelabel.experiments.plan import narrowed
 from truelabel.experiments.records import Records
 from truelabel.experiments.runner import reproduce
 from truelabel.experiments.scale import Variation, varied_table
-from truelabel.experiments.table import Metric, Paper, Table
+from truelabel.experiments.table import Cell, Metric, Paper, Table
 from truelabel.experiments.work import Site
 
 ROOT = Path(__file__).parents[2]
@@ -106,3 +107,16 @@ def test_metrics_without_any_number_have_no_table(table: Table, site: Site, tmp_
     text = page(Paper("tiny", "Nobody 2000", (skilled,)), records.read())
     assert "*test accuracy, %*" in text
     assert "mean skill" not in text
+
+
+def test_what_a_variation_does_not_change_is_shown_once(table: Table, site: Site, tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    options = {"scale": 0.5, "residual": 1.0}
+    calculated = Cell("λ = 0.5", "r = 1", Calculation(calculation="attenuated-loss", options=options))
+    other = Table(name="other", title="calculated", cells=(calculated,), metrics=(Metric("loss", "loss"),))
+    shorter = Variation(epochs=1)
+    reproduce([other], records, site)
+    reproduce([varied_table(narrowed(table, ["CE"]), shorter)], records, site, variation=shorter)
+    first, second = page(Paper("tiny", "Nobody 2000", (table, other)), records.read()).split("## other")
+    assert list(parts(first)) == ["paper scale, 1 epochs"]
+    assert list(parts(second)) == ["paper scale"]

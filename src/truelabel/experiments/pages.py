@@ -104,14 +104,17 @@ def page(paper: Paper, records: Sequence[Record]) -> str:
 
 
 def _parts(table: Table, finished: Finished, found: Sequence[Variation]) -> Iterator[str]:
-    shown: set[Variation] = set()
+    shown: list[Table] = []
     for each in found:
         fit = fitted(table, each)
-        if fit is None or fit[1] in shown:
+        if fit is None:
             continue
         fitting, variation = fit
-        shown.add(variation)
         at_scale = varied_table(fitting, variation)
+        # What a variation does not change, such as a calculation, is the same again.
+        if at_scale in shown:
+            continue
+        shown.append(at_scale)
         summary = summarise(at_scale, finished)
         # What a stated grid does not change is told where all of it is searched, and again only beside what it changes.
         places = {(c.row, c.column) for c in at_scale.cells if not variation.grid or variation.searches_less(c)}

@@ -39,6 +39,22 @@ def test_published_numbers(row: str, column: str, mean: float, std: float) -> No
     assert (number.mean, number.std) == (mean, std)
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "column", "options", "mean"),
+    [
+        ("table-4", "MNIST: LN", "sym 60", "0.5, 0.1", 90.93),
+        ("table-5", "CIFAR-10: GCE", "asym 40", "0.1", 72.90),
+        ("table-6", "LN", "10N worst", "0.5, 0.5", 74.31),
+    ],
+)
+def test_searches_have_the_options_and_the_accuracy_of_the_paper(
+    name: str, row: str, column: str, options: str, mean: float
+) -> None:
+    published = table(name).published
+    assert published[row, column, "options"].text == options
+    assert published[row, column, "accuracy"].mean == mean
+
+
 def test_table_1_is_complete() -> None:
     full = table("table-1")
     assert len(full.cells) == 3 * 9 * 9 == len(full.published)

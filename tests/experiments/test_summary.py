@@ -9,7 +9,7 @@ from scipy import stats
 from truelabel.experiments.pages import cell_lines
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.summary import Entry, summarise, to_json
-from truelabel.experiments.table import ACCURACY, Cell, Metric, Published, Table
+from truelabel.experiments.table import ACCURACY, OPTIONS_CHOSEN, Cell, Metric, Published, Table
 
 SCORES = {"CE": (0.70, 0.72, 0.71), "GCE": (0.80, 0.82, 0.81), "near": (0.79, 0.83, 0.805)}
 
@@ -63,22 +63,31 @@ def test_lower_can_be_better(plain: Table) -> None:
     assert [e.best for e in summarise(lower, records(lower)).values()] == [True, False, False]
 
 
-def test_a_search_shows_what_it_chose_or_how_far_it_is(table: Table) -> None:
+def test_a_search_shows_what_it_chose_or_how_far_it_is_and_the_score_with_it(table: Table) -> None:
     cell = table.cells[2]
-    one = replace(table, cells=(cell,), published={}, shows="options", metrics=(Metric("options", ""),), seeds=1)
+    one = replace(table, cells=(cell,), published={}, metrics=(OPTIONS_CHOSEN, ACCURACY), seeds=2)
     assert isinstance(cell.setting, Setting)
     finished: dict[str, Any] = {}
+
+    def note(q: float, seed: int, valid: float, test: float) -> None:
+        assert isinstance(cell.setting, Setting)
+        run = cell.setting.with_options(q=q).identity(seed)
+        scores = {"accuracy": test}
+        finished[run] = {"id": run, "seed": seed, "valid": {"accuracy": valid, "loss": 1.0}, "scores": scores}
+
     for tried, (q, accuracy) in enumerate(((0.1, 0.5), (0.5, 0.9), (0.9, 0.7))):
-        (entry,) = summarise(one, finished).values()
-        assert entry.text == (f"{tried} of 3 tried" if tried else "")
-        run = cell.setting.with_options(q=q).identity(0)
-        finished[run] = {"id": run, "seed": 0, "valid": {"accuracy": accuracy, "loss": 1.0}, "scores": {}}
-    (entry,) = summarise(one, finished).values()
-    assert entry.text == "0.5"
+        options, score = summarise(one, finished).values()
+        assert options.text == (f"{tried} of 3 tried" if tried else "")
+        assert score.text == ""
+        note(q, 0, accuracy, q)
+    note(0.5, 1, 0.1, 0.7)
+    options, score = summarise(one, finished).values()
+    assert options.text == "0.5"
+    assert score.text == "60.00 ± 14.14 (2)"
 
 
 def test_curves_show_their_quarters(plain: Table) -> None:
-    curved = replace(plain, shows="curves", test=None)
+    curved = replace(plain, metrics=(ACCURACY.as_curve,), test=None)
     curve = [number / 100 for number in range(1, 9)]
     summary = summarise(curved, records(curved, curves={"accuracy": curve}))
     assert summary["CE", "0", "accuracy"].text == "2.00 → 4.00 → 6.00 → 8.00"

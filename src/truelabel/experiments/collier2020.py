@@ -9,7 +9,7 @@ from typing import Any
 from truelabel.corruption.class_dependent import INCREASED, MAIN, REDUCED, UNIFORM
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.setting import Setting
-from truelabel.experiments.table import Cell, Metric, Paper, Published, Table, printed
+from truelabel.experiments.table import OPTIONS_CHOSEN, Cell, Metric, Paper, Published, Table, printed
 from truelabel.training import TrainingConfig
 
 SEEDS = 25
@@ -329,9 +329,8 @@ TABLES = (
         name="temperatures",
         title="τ* that the likelihood of noisy validation labels chooses, in the heads of Tables 1 and 3 to 6",
         cells=tuple(ours(data, noise, row=noise) for noise in RATES for data in DATA),
-        metrics=(Metric("options", "options chosen"),),
+        metrics=(OPTIONS_CHOSEN,),
         published=printed(FOUND, COLUMNS, ("options",)),
-        shows="options",
         notes=PROTOCOL,
     ),
     Table(

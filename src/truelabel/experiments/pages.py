@@ -118,7 +118,8 @@ def _parts(table: Table, finished: Finished, found: Sequence[Variation]) -> Iter
         summary = summarise(at_scale, finished)
         # What a stated grid does not change is told where all of it is searched, and again only beside what it changes.
         places = {(c.row, c.column) for c in at_scale.cells if not variation.grid or variation.searches_less(c)}
-        if any(entry.text for (row, column, _), entry in summary.items() if (row, column) in places):
+        # Some values of a search that others have tried on the way are nothing to show.
+        if any(entry.seeds for (row, column, _), entry in summary.items() if (row, column) in places):
             left = len(due([(at_scale, at_scale.seeds)], finished))
             state = "complete" if not left else f"{left} runs are missing"
             yield f"**{variation.says()}**{_where(at_scale, finished)}; {state}.\n"

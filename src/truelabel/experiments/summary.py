@@ -65,9 +65,9 @@ def summarise(table: Table, finished: Finished, seeds: int | None = None) -> Sum
         for metric in table.metrics:
             published = table.published.get((cell.row, cell.column, metric.name))
             found = records[cell.row, cell.column]
-            if table.shows == "options":
+            if metric.shows == "options":
                 entry = Entry(_options(cell, finished), published=published, seeds=len(found))
-            elif table.shows == "curves":
+            elif metric.shows == "curve":
                 entry = Entry(_curve(found, metric), published=published, seeds=len(found))
             else:
                 entry = _entry(_values(found, metric), metric, published)

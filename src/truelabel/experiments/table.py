@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from truelabel.checks import check_whole
@@ -12,7 +12,6 @@ from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.setting import Setting
 
 Test = Literal["paired", "welch"]
-Shows = Literal["scores", "options", "curves"]
 Place = tuple[str, str]
 """Row and column."""
 
@@ -27,6 +26,7 @@ class Metric:
         factor: what it is multiplied by: 100 for percent.
         digits: behind the point.
         better: whether more or less of it is.
+        shows: the number, the "options" that a search chose, or its "curve" over epochs.
     """
 
     name: str
@@ -34,8 +34,15 @@ class Metric:
     factor: float = 1.0
     digits: int = 2
     better: Literal["higher", "lower"] = "higher"
+    shows: Literal["score", "options", "curve"] = "score"
+
+    @property
+    def as_curve(self) -> Metric:
+        """The same over epochs."""
+        return replace(self, shows="curve")
 
 
+OPTIONS_CHOSEN = Metric("options", "options chosen", shows="options")
 ACCURACY = Metric("accuracy", "test accuracy, %", 100)
 
 
@@ -91,7 +98,6 @@ class Table:
         published: printed numbers by row, column and name of the metric.
         test: the paper's test of significance, between a row and ``against`` in the same column and block.
         against: the row that others are compared with, as the end of its name; the best of the column if None.
-        shows: "scores", the "options" that a search chose, or "curves" over epochs.
         notes: what differs from the paper, or is not known about it.
     """
 
@@ -103,7 +109,6 @@ class Table:
     published: Mapping[tuple[str, str, str], Published] = field(default_factory=dict)
     test: Test | None = None
     against: str | None = None
-    shows: Shows = "scores"
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -411,8 +411,7 @@ TABLES = (
             for trace in TRACES
             for data in ("MNIST", "MNIST, noisy pictures", "MSLesion")
         ),
-        metrics=(DICE,),
-        shows="curves",
+        metrics=(DICE.as_curve,),
         notes=(
             "On the test images; the paper takes the validation part with its true masks. The trainings are those among "
             "which `table-1` chooses; what the readers' confusion is off by for each weight is in their records.",

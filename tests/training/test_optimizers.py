@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from truelabel.learners import Learner, ParameterGroups
 from truelabel.training import TrainingConfig
+from truelabel.training.config import Optimizer
 from truelabel.training.optimizers import build_optimizer, learning_rate_factor, noise_rate, set_learning_rate
 from truelabel.types import Batch, Categorical, Prediction, Step
 
@@ -51,6 +52,16 @@ def test_optimizers_by_name(name: str, kind: type[torch.optim.Optimizer]) -> Non
     optimizer = build_optimizer(TwoKinds(), config, torch.device("cpu"), steps=100)
     assert type(optimizer) is kind
     assert name != "sgd" or optimizer.defaults["nesterov"]
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+def test_epsilon_shortens_steps_of_tiny_gradients(name: Optimizer) -> None:
+    learner = TwoKinds()
+    config = TrainingConfig(optimizer=name, learning_rate=0.1, epsilon=1e-7)
+    optimizer = build_optimizer(learner, config, torch.device("cpu"), steps=100)
+    (1e-7 * (learner.network + learner.noise).sum()).backward()
+    optimizer.step()
+    assert torch.allclose(learner.network, torch.full((3,), 1 - 0.1 / 2))
 
 
 def test_schedules() -> None:

@@ -28,6 +28,8 @@ class TrainingConfig:
             which would not get far enough in a short training.
         weight_decay: of the network; the noise model's own parameters get none.
         momentum: of "sgd".
+        epsilon: of "adam" and "adamw", added to the root of the mean square of gradients; Keras has 1e-7. Where labels
+            have been learned by heart and gradients are tiny, it decides how long steps are.
         schedule: "constant"; "step", times ``step_factor`` at each of ``step_epochs``; or "cosine" to zero.
         step_epochs: epochs (from 0) at which "step" steps.
         step_factor: what "step" multiplies by.
@@ -57,6 +59,7 @@ class TrainingConfig:
     noise_learning_rate: float | None = None
     weight_decay: float = 0.0
     momentum: float = 0.9
+    epsilon: float = 1e-8
     schedule: Schedule = "constant"
     step_epochs: tuple[int, ...] = ()
     step_factor: float = 0.1
@@ -82,7 +85,7 @@ class TrainingConfig:
             object.__setattr__(self, name, int(getattr(self, name)))
         if self.patience is not None and (not _whole(self.patience) or self.patience < 1):
             raise ValueError(f"patience must be a whole number of at least 1, or None, got {self.patience!r}")
-        for name in ("learning_rate", "noise_learning_rate", "step_factor"):
+        for name in ("learning_rate", "noise_learning_rate", "epsilon", "step_factor"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be positive, got {value!r}")

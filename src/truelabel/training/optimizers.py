@@ -46,9 +46,9 @@ def build_optimizer(
             described, lr=config.learning_rate, momentum=config.momentum, nesterov=nesterov, fused=on_gpu or None
         )
     if on_gpu and (ours := _in_one_launch(config.optimizer, described)) is not None:
-        return ours(described, lr=config.learning_rate)
+        return ours(described, lr=config.learning_rate, eps=config.epsilon)
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
-    return kind(described, lr=config.learning_rate, capturable=on_gpu, fused=on_gpu or None)
+    return kind(described, lr=config.learning_rate, eps=config.epsilon, capturable=on_gpu, fused=on_gpu or None)
 
 
 def _in_one_launch(name: str, groups: Sequence[Mapping[str, Any]]) -> Callable[..., torch.optim.Optimizer] | None:

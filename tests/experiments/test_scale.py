@@ -195,6 +195,7 @@ def test_lengths_of_time_that_are_searched_are_bounded_too_and_none_is_tried_twi
         ({"network": "foo"}, "unknown network 'foo': choose from auto"),
         ({"noise_learning_rate": 0.0}, "noise_learning_rate must be positive"),
         ({"noise_learning_rate": float("inf")}, "noise_learning_rate must be positive"),
+        ({"epsilon": 0.0}, "epsilon must be positive"),
     ],
 )
 def test_what_no_run_can_have_is_refused(options: dict[str, Any], match: str) -> None:
@@ -223,6 +224,15 @@ def test_matrices_get_the_rate_that_is_asked_for_and_that_of_the_paper_otherwise
         {"scale": "paper", "noise_learning_rate": 5e-3},
         "paper scale, matrices at a rate of 0.005",
     )
+
+
+def test_epsilon_is_changed_where_there_is_adam() -> None:
+    other = Variation(epsilon=1e-7)
+    gradient = replace(LONG, training=replace(LONG.training, optimizer="sgd"))
+    assert LONG.training.optimizer == "adam"
+    assert run_at(other, LONG).training.epsilon == 1e-7
+    assert run_at(other, gradient) == gradient
+    assert (other.to_json(), other.says()) == ({"scale": "paper", "epsilon": 1e-7}, "paper scale, Adam's ε 1e-07")
 
 
 def stated(**grid: tuple[float, ...]) -> Variation:

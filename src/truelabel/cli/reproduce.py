@@ -37,6 +37,7 @@ def reproduce(
     noise_learning_rate: Annotated[
         float | None, typer.Option(help="Learning rate of confusion matrices instead of the paper's.")
     ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Adam's ε instead of the protocol's.")] = None,
     grid: Annotated[
         list[str] | None,
         typer.Option(help="Search only these values of an option's grid: temperature=1,5,10; once for each option."),
@@ -82,6 +83,7 @@ def reproduce(
         network=network,
         batch_size=batch_size,
         noise_learning_rate=noise_learning_rate,
+        epsilon=epsilon,
         grid=_grid(grid or []),
     )
     folder = results or (RESULTS if scale == "paper" else work / scale)

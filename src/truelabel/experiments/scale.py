@@ -67,6 +67,7 @@ class Variation:
         network: instead of the paper's.
         noise_learning_rate: of confusion matrices, instead of the paper's: in fewer steps they get less far.
         batch_size: instead of the paper's.
+        epsilon: of Adam and AdamW, instead of the protocol's.
         grid: options with the only values of their grids that are searched, by name.
 
     Example:
@@ -84,6 +85,7 @@ class Variation:
     network: str | None = None
     noise_learning_rate: float | None = None
     batch_size: int | None = None
+    epsilon: float | None = None
     grid: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     def __post_init__(self) -> None:
@@ -94,8 +96,10 @@ class Variation:
                 check_whole(name, getattr(self, name))
         if self.network is not None:
             check_network(self.network)
-        if self.noise_learning_rate is not None and not 0 < self.noise_learning_rate < math.inf:
-            raise ValueError(f"noise_learning_rate must be positive and finite, got {self.noise_learning_rate}")
+        for name in ("noise_learning_rate", "epsilon"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise ValueError(f"{name} must be positive and finite, got {value}")
         if self.precision is not None and self.precision not in get_args(Precision):
             raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}")
         if any(not values for _, values in self.grid) or len(dict(self.grid)) < len(self.grid):
@@ -128,6 +132,7 @@ class Variation:
         said += [f"batches of {self.batch_size}"] if self.batch_size is not None else []
         rate = self.noise_learning_rate
         said += [f"matrices at a rate of {rate:g}"] if rate is not None else []
+        said += [f"Adam's ε {self.epsilon:g}"] if self.epsilon is not None else []
         said += [f"{name} among {_listed(values)}" for name, values in self.grid]
         return ", ".join([f"{self.scale} scale", *said])
 
@@ -155,6 +160,8 @@ def varied(setting: Setting | Calculation, variation: Variation) -> Setting | Ca
         steps = tuple(round(step * epochs / config.epochs) for step in config.step_epochs)
         setting = replace(setting, options=_shortened(setting, epochs), average=min(setting.average, epochs))
         config = replace(config, epochs=epochs, step_epochs=steps)
+    if variation.epsilon is not None and config.optimizer != "sgd":
+        config = replace(config, epsilon=variation.epsilon)
     config = replace(
         config,
         precision=variation.precision or config.precision,

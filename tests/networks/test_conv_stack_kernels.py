@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -20,9 +22,24 @@ SHAPES: dict[str, tuple[tuple[int, ...], list[tuple[int, int, int]]]] = {
     "sizes that pooling does not divide": ((2, 2, 7, 11), [(4, 3, 2), (3, 3, 2)]),
     "wider than a piece": ((2, 2, 5, 70), [(4, 3, 1), (3, 3, 2)]),
     "one stage": ((5, 4, 4, 4), [(3, 1, 1)]),
+    "more margin than maps": ((3, 1, 2, 2), [(3, 1, 2), (4, 5, 1), (5, 3, 1)]),
+    "many maps before many": ((2, 2, 4, 5), [(40, 3, 1), (33, 5, 1), (3, 3, 1)]),
     "many maps, whose matrices are formed": ((2, 3, 7, 11), [(40, 3, 1), (50, 3, 1)]),
     "many maps before few": ((2, 3, 7, 11), [(40, 3, 2), (7, 3, 2)]),
 }
+
+
+@pytest.fixture(autouse=True)
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no kernel writes is no number, rather than what happens to lie there."""
+
+    empty = Tensor.new_empty
+
+    def new_empty(like: Tensor, *size: Any, **more: Any) -> Tensor:
+        room = empty(like, *size, **more)
+        return room.fill_(float("nan")) if room.is_floating_point() else room
+
+    monkeypatch.setattr(Tensor, "new_empty", new_empty)
 
 
 def stages_of(channels: int, described: list[tuple[int, int, int]]) -> list[Stage]:

@@ -138,6 +138,15 @@ class _Shape(NamedTuple):
         return self.height // self.pool, self.width // self.pool
 
     @property
+    def covered(self) -> tuple[int, int]:
+        """Height and width of what pooling does not cut off."""
+        return self.places[0] * self.pool, self.places[1] * self.pool
+
+    def with_margin(self, margin: int) -> tuple[int, int]:
+        """Height and width of what it gives with a margin."""
+        return self.places[0] + 2 * margin, self.places[1] + 2 * margin
+
+    @property
     def by_matrix(self) -> bool:
         """Whether its matrix is formed, which pays where many maps are made of it and as many gradients go back."""
         return self.pool == 1 and self.outputs > DIRECT
@@ -175,19 +184,18 @@ class _ConvStack(torch.autograd.Function):
             height, width = shapes[-1].places
         # (O, S, S, C), so that the numbers of a column lie side by side.
         weights = [weight.permute(0, 2, 3, 1).contiguous() for weight in flat[::2]]
-        around = (shapes[0].margin,) * 4
-        maps = functional.pad(inputs.permute(0, 2, 3, 1), (0, 0, *around)).contiguous()
+        maps = _padded(inputs, shapes[0])
         kept: list[Tensor] = []
         for shape, after, weight, bias in zip(shapes, [*shapes[1:], None], weights, flat[1::2], strict=True):
             if after is None:
                 out = inputs.new_empty(n, shape.outputs, *shape.places)
-                within = out.permute(0, 2, 3, 1)
+                room = _Room(out, out.permute(0, 2, 3, 1), 0)
             else:
-                out = inputs.new_zeros(n, *after.padded(after.channels))
-                within = out[:, after.margin :, after.margin :]
+                out = inputs.new_empty(n, *after.padded(after.channels))
+                room = _Room(out, out[:, after.margin :, after.margin :], after.margin)
             chosen = torch.empty(n, *shape.places, shape.outputs, dtype=torch.uint8, device=inputs.device)
             seen = _by_matrix if shape.by_matrix else _directly
-            kept += [seen(shape, maps, weight, bias, within, chosen), chosen]
+            kept += [seen(shape, maps, weight, bias, room, chosen), chosen]
             maps = out
         ctx.save_for_backward(*kept, *weights)
         ctx.shapes = shapes
@@ -212,23 +220,68 @@ class _ConvStack(torch.autograd.Function):
         return None, sent.permute(0, 3, 1, 2) if ctx.needs_input_grad[1] else None, *found
 
 
-def _directly(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, out: Tensor, chosen: Tensor) -> Tensor:
-    """Fill ``out (N, PH, PW, O)`` and ``chosen``; gives what the gradient of the weight needs."""
+class _Room(NamedTuple):
+    """Where a stage puts its maps.
+
+    Attributes:
+        whole: with what lies round them.
+        within: ``(N, PH, PW, O)``, the maps alone.
+        margin: of zeros.
+    """
+
+    whole: Tensor
+    within: Tensor
+    margin: int
+
+
+def _padded(inputs: Tensor, first: _Shape) -> Tensor:
+    """Inputs ``(N, C, H, W)`` as the first stage sees them: channels last, with its margin."""
+    out = inputs.new_empty(len(inputs), *first.padded(first.channels))
+    places = out.numel() // first.channels
+    c_block = 1 << (first.channels - 1).bit_length()
+    m_block = max(1, 1024 // c_block)
+    _kernels().to_padded[(-(-places // m_block),)](
+        inputs,
+        out,
+        places,
+        *inputs.stride(),
+        C=first.channels,
+        H=first.height,
+        W=first.width,
+        MARGIN=first.margin,
+        M_BLOCK=m_block,
+        C_BLOCK=c_block,
+    )
+    return out
+
+
+def _cells(images: int, programs: int, inner: tuple[int, int], outer: tuple[int, int]) -> int:
+    """Places round the maps of all images that each program sets to zero."""
+    around = outer[0] * outer[1] - inner[0] * inner[1]
+    return -(-images * around // programs)
+
+
+def _directly(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, room: _Room, chosen: Tensor) -> Tensor:
+    """Fill ``room`` and ``chosen``; gives what the gradient of the weight needs."""
     rows, o_block = chosen.numel() // shape.outputs, _power(shape.outputs)
     m_block = 128 if o_block <= DIRECT else 64
-    _kernels().forward[(-(-rows // m_block),)](
+    programs = -(-rows // m_block)
+    _kernels().forward[(programs,)](
         maps,
         weight,
         bias,
-        out,
+        room.whole,
+        room.within,
         chosen,
         rows,
-        *out.stride(),
+        *room.within.stride(),
         **shape.sees(),
         POOL=shape.pool,
         PLACES_H=shape.places[0],
         PLACES_W=shape.places[1],
         OUT=shape.outputs,
+        MARGIN=room.margin,
+        CELLS=_cells(len(maps), programs, shape.places, shape.with_margin(room.margin)),
         M_BLOCK=m_block,
         K_BLOCK=K_BLOCK,
         O_BLOCK=o_block,
@@ -237,22 +290,26 @@ def _directly(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, out: Te
     return maps
 
 
-def _by_matrix(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, out: Tensor, chosen: Tensor) -> Tensor:
+def _by_matrix(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, room: _Room, chosen: Tensor) -> Tensor:
     rows = chosen.numel() // shape.outputs
+    programs = -(-rows // 32)
     columns = maps.new_empty(rows, shape.taps)
-    _kernels().to_columns[-(-rows // 32), -(-shape.taps // 128)](
+    _kernels().to_columns[programs, -(-shape.taps // 128)](
         maps, columns, rows, **shape.sees(), H=shape.height, W=shape.width, M_BLOCK=32, K_BLOCK=128
     )
-    _kernels().after_product[(-(-rows // 32),)](
+    _kernels().after_product[(programs,)](
         columns @ weight.flatten(1).T,
         bias,
-        out,
+        room.whole,
+        room.within,
         chosen,
         rows,
-        *out.stride(),
+        *room.within.stride(),
         H=shape.height,
         W=shape.width,
         OUT=shape.outputs,
+        MARGIN=room.margin,
+        CELLS=_cells(len(maps), programs, shape.places, shape.with_margin(room.margin)),
         M_BLOCK=32,
         O_BLOCK=_power(shape.outputs),
     )
@@ -265,6 +322,7 @@ def _through_last(shape: _Shape, gradient: Tensor, chosen: Tensor) -> tuple[Tens
     programs = -(-rows // 32)
     margin, out = _room(shape, gradient)
     parts = gradient.new_empty(programs, shape.outputs)
+    cells = _cells(len(out), programs, shape.covered, (out.shape[1], out.shape[2]))
     _kernels().through_last[(programs,)](
         gradient,
         chosen,
@@ -278,6 +336,7 @@ def _through_last(shape: _Shape, gradient: Tensor, chosen: Tensor) -> tuple[Tens
         FULL_W=shape.width,
         OUT=shape.outputs,
         MARGIN=margin,
+        CELLS=cells,
         M_BLOCK=32,
         O_BLOCK=_power(shape.outputs),
     )
@@ -338,6 +397,7 @@ def _to_maps(
         full, margin, out = shape, 0, sent.new_empty(n, shape.height, shape.width, shape.channels)
     else:
         full, (margin, out) = before, _room(before, sent)
+    cells = 0 if before is None else _cells(n, programs, before.covered, (out.shape[1], out.shape[2]))
     there = {
         "C": shape.channels,
         "SIZE": shape.size,
@@ -345,6 +405,7 @@ def _to_maps(
         "FULL_H": full.height,
         "FULL_W": full.width,
         "MARGIN": margin,
+        "CELLS": cells,
         "M_BLOCK": m_block,
         "C_BLOCK": _power(shape.channels),
     }
@@ -373,10 +434,10 @@ def _to_maps(
 
 
 def _room(shape: _Shape, like: Tensor) -> tuple[int, Tensor]:
-    """The margin, and a place, for the gradient of a stage's convolution: channels last, zeros round it."""
+    """The margin, and room, for the gradient of a stage's convolution: channels last, whose margin will be zeros."""
     if shape.by_matrix:
         return 0, like.new_empty(len(like), shape.height, shape.width, shape.outputs)
-    return shape.margin, like.new_zeros(len(like), *shape.padded(shape.outputs))
+    return shape.margin, like.new_empty(len(like), *shape.padded(shape.outputs))
 
 
 def _kernels() -> Any:

@@ -31,11 +31,74 @@ def _columns(k, SIZE: tl.constexpr, C: tl.constexpr, WIDTH: tl.constexpr, K_BLOC
     return column
 
 
+@jit
+def _surround(
+    out,
+    images,
+    C: tl.constexpr,
+    MARGIN: tl.constexpr,
+    IN_H: tl.constexpr,
+    IN_W: tl.constexpr,
+    ALL_H: tl.constexpr,
+    ALL_W: tl.constexpr,
+    CELLS: tl.constexpr,
+):
+    """Zeros at this program's CELLS of the places round ``IN_H x IN_W`` ones of ``out (images, ALL_H, ALL_W, C)``."""
+    bands: tl.constexpr = (ALL_H - IN_H) * ALL_W
+    beside: tl.constexpr = ALL_W - IN_W
+    around: tl.constexpr = bands + IN_H * beside
+    if around > 0:
+        for first in range(0, CELLS * C, 512):
+            number = first + tl.arange(0, 512)
+            cell = tl.program_id(0) * CELLS + number // C
+            # The lines above, those below, and what is left of the others.
+            k = cell % around
+            line = k // ALL_W
+            side = k - bands
+            place = side % max(beside, 1)
+            h = tl.where(k < bands, tl.where(line < MARGIN, line, line + IN_H), MARGIN + side // max(beside, 1))
+            w = tl.where(k < bands, k % ALL_W, tl.where(place < MARGIN, place, place + IN_W))
+            address = ((cell // around * ALL_H + h) * ALL_W + w) * C + number % C
+            there = (number < CELLS * C) & (cell < images * around)
+            tl.store(out + address, tl.zeros((512,), tl.float32), mask=there)
+
+
+@jit(do_not_specialize=["places"])
+def to_padded(
+    inputs,
+    out,
+    places,
+    in_n,
+    in_c,
+    in_h,
+    in_w,
+    C: tl.constexpr,
+    H: tl.constexpr,
+    W: tl.constexpr,
+    MARGIN: tl.constexpr,
+    M_BLOCK: tl.constexpr,
+    C_BLOCK: tl.constexpr,
+):
+    """Maps ``(N, C, H, W)`` channels last, with a margin of zeros."""
+    width: tl.constexpr = W + 2 * MARGIN
+    height: tl.constexpr = H + 2 * MARGIN
+    place = tl.program_id(0) * M_BLOCK + tl.arange(0, M_BLOCK)
+    c = tl.arange(0, C_BLOCK)
+    kept = (place < places)[:, None] & (c < C)[None, :]
+    h = place // width % height - MARGIN
+    w = place % width - MARGIN
+    inside = (h >= 0) & (h < H) & (w >= 0) & (w < W)
+    address = place // (height * width) * in_n + h * in_h + w * in_w
+    value = tl.load(inputs + address[:, None] + c[None, :] * in_c, mask=kept & inside[:, None], other=0.0)
+    tl.store(out + place[:, None] * C + c[None, :], value, mask=kept)
+
+
 @jit(do_not_specialize=["rows"])
 def forward(
     maps,
     weight,
     bias,
+    whole,
     out,
     chosen,
     rows,
@@ -51,11 +114,16 @@ def forward(
     PLACES_H: tl.constexpr,
     PLACES_W: tl.constexpr,
     OUT: tl.constexpr,
+    MARGIN: tl.constexpr,
+    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     K_BLOCK: tl.constexpr,
     O_BLOCK: tl.constexpr,
 ):
-    """Convolution, the largest of POOL x POOL places, bias, ReLU; ``chosen`` says which place it was, POOL² if none."""
+    """Convolution, the largest of POOL x POOL places, bias, ReLU; ``chosen`` says which place it was, POOL² if none.
+
+    ``out`` lies within ``whole``, which has the MARGIN that the next stage wants.
+    """
     row = tl.program_id(0) * M_BLOCK + tl.arange(0, M_BLOCK)
     there = row < rows
     row = tl.where(there, row, 0)
@@ -86,6 +154,10 @@ def forward(
     tl.store(out + address, tl.maximum(best, 0.0, propagate_nan=tl.PropagateNan.ALL), mask=kept)
     place = tl.where(best > 0, place, POOL * POOL)
     tl.store(chosen + row[:, None] * OUT + o[None, :], place.to(tl.uint8), mask=kept)
+    height: tl.constexpr = PLACES_H + 2 * MARGIN
+    width: tl.constexpr = PLACES_W + 2 * MARGIN
+    images = rows // (PLACES_H * PLACES_W)
+    _surround(whole, images, OUT, MARGIN, PLACES_H, PLACES_W, height, width, CELLS)
 
 
 @jit(do_not_specialize=["rows"])
@@ -102,6 +174,7 @@ def through_last(
     FULL_W: tl.constexpr,
     OUT: tl.constexpr,
     MARGIN: tl.constexpr,
+    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     O_BLOCK: tl.constexpr,
 ):
@@ -112,7 +185,24 @@ def through_last(
     n = row // PLACES
     value = tl.load(gradient + (n * PLACES * OUT + row % PLACES)[:, None] + o[None, :] * PLACES, mask=there, other=0.0)
     place = tl.load(chosen + row[:, None] * OUT + o[None, :], mask=there, other=POOL * POOL)
-    _spread(value, place, out, parts, row, o, there, POOL, PLACES, PLACES_W, FULL_H, FULL_W, OUT, MARGIN)
+    _spread(
+        value,
+        place,
+        out,
+        parts,
+        rows,
+        row,
+        o,
+        there,
+        POOL,
+        PLACES,
+        PLACES_W,
+        FULL_H,
+        FULL_W,
+        OUT,
+        MARGIN,
+        CELLS,
+    )
 
 
 @jit
@@ -121,6 +211,7 @@ def _spread(
     place,
     out,
     parts,
+    rows,
     row,
     o,
     there,
@@ -131,18 +222,25 @@ def _spread(
     FULL_W: tl.constexpr,
     OUT: tl.constexpr,
     MARGIN: tl.constexpr,
+    CELLS: tl.constexpr,
 ):
-    """To the place that was chosen, and zero to the others; what reaches a bias, over the rows of this program."""
+    """To the place that was chosen, and zero to the others and to what lies round all of them; what reaches a bias.
+
+    The latter is a sum over the rows of this program.
+    """
     value = tl.where(place < POOL * POOL, value, 0.0)
     tl.store(parts + tl.program_id(0) * OUT + o, tl.sum(value, 0), mask=o < OUT)
-    width = FULL_W + 2 * MARGIN
-    height = FULL_H + 2 * MARGIN
+    width: tl.constexpr = FULL_W + 2 * MARGIN
+    height: tl.constexpr = FULL_H + 2 * MARGIN
     h = row % PLACES // PLACES_W * POOL + MARGIN
     w = row % PLACES_W * POOL + MARGIN
     start = (row // PLACES * (height * width) + h * width + w) * OUT
     for s in tl.static_range(POOL * POOL):
         address = (start + (s // POOL * width + s % POOL) * OUT)[:, None] + o[None, :]
         tl.store(out + address, tl.where(place == s, value, 0.0), mask=there)
+    inner_h: tl.constexpr = PLACES // PLACES_W * POOL
+    inner_w: tl.constexpr = PLACES_W * POOL
+    _surround(out, rows // PLACES, OUT, MARGIN, inner_h, inner_w, height, width, CELLS)
 
 
 @jit(do_not_specialize=["rows"])
@@ -164,6 +262,7 @@ def to_maps(
     FULL_H: tl.constexpr,
     FULL_W: tl.constexpr,
     MARGIN: tl.constexpr,
+    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     K_BLOCK: tl.constexpr,
     C_BLOCK: tl.constexpr,
@@ -189,7 +288,25 @@ def to_maps(
         tl.store(out + row[:, None] * C + c[None, :], sums, mask=kept)
     else:
         place = tl.load(chosen + row[:, None] * C + c[None, :], mask=kept, other=POOL * POOL)
-        _spread(sums, place, out, parts, row, c, kept, POOL, PLACES_H * PLACES_W, PLACES_W, FULL_H, FULL_W, C, MARGIN)
+        places: tl.constexpr = PLACES_H * PLACES_W
+        _spread(
+            sums,
+            place,
+            out,
+            parts,
+            rows,
+            row,
+            c,
+            kept,
+            POOL,
+            places,
+            PLACES_W,
+            FULL_H,
+            FULL_W,
+            C,
+            MARGIN,
+            CELLS,
+        )
 
 
 @jit(do_not_specialize=["pieces"])
@@ -296,6 +413,7 @@ def to_columns(
 def after_product(
     product,
     bias,
+    whole,
     out,
     chosen,
     rows,
@@ -306,6 +424,8 @@ def after_product(
     H: tl.constexpr,
     W: tl.constexpr,
     OUT: tl.constexpr,
+    MARGIN: tl.constexpr,
+    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     O_BLOCK: tl.constexpr,
 ):
@@ -319,6 +439,7 @@ def after_product(
     positive = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
     tl.store(out + place[:, None] + o[None, :] * out_c, positive, mask=there)
     tl.store(chosen + address, tl.where(value > 0, 0, 1).to(tl.uint8), mask=there)
+    _surround(whole, rows // (H * W), OUT, MARGIN, H, W, H + 2 * MARGIN, W + 2 * MARGIN, CELLS)
 
 
 @jit(do_not_specialize=["rows"])
@@ -336,6 +457,7 @@ def from_columns(
     FULL_H: tl.constexpr,
     FULL_W: tl.constexpr,
     MARGIN: tl.constexpr,
+    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     C_BLOCK: tl.constexpr,
 ):
@@ -355,4 +477,21 @@ def from_columns(
         tl.store(out + row[:, None] * C + c[None, :], sums, mask=kept)
     else:
         place = tl.load(chosen + row[:, None] * C + c[None, :], mask=kept, other=POOL * POOL)
-        _spread(sums, place, out, parts, row, c, kept, POOL, H * W, W, FULL_H, FULL_W, C, MARGIN)
+        _spread(
+            sums,
+            place,
+            out,
+            parts,
+            rows,
+            row,
+            c,
+            kept,
+            POOL,
+            H * W,
+            W,
+            FULL_H,
+            FULL_W,
+            C,
+            MARGIN,
+            CELLS,
+        )

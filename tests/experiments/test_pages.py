@@ -120,3 +120,11 @@ def test_what_a_variation_does_not_change_is_shown_once(table: Table, site: Site
     first, second = page(Paper("tiny", "Nobody 2000", (table, other)), records.read()).split("## other")
     assert list(parts(first)) == ["paper scale, 1 epochs"]
     assert list(parts(second)) == ["paper scale"]
+
+
+def test_rows_and_columns_of_which_nothing_was_run_are_left_out(table: Table, site: Site, tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    reproduce([narrowed(table, ["CE"], ["0.2"])], records, site)
+    text = page(Paper("tiny", "Nobody 2000", (table,)), records.read())
+    assert "| | 0.2 |" in text
+    assert [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")][1:] == ["CE"]

@@ -15,9 +15,6 @@ NOT_RUN = "not run"
 NO_NUMBER = "–"
 """Shown where a run has no such number."""
 
-HEADER = 4
-"""Lines of a table before its rows."""
-
 
 def cell_lines(entry: Entry, digits: int, bold: bool = False) -> list[str]:
     """What one place shows, a line each: ours, the paper's, the difference.
@@ -38,29 +35,31 @@ def cell_lines(entry: Entry, digits: int, bold: bool = False) -> list[str]:
     return lines
 
 
-def markdown(table: Table, summary: Summary, *, empty_rows: bool = True) -> str:
-    """A table as Markdown, one for each metric.
+def markdown(table: Table, summary: Summary) -> str:
+    """A table as Markdown, one for each metric, without rows and columns of which nothing has been run.
 
     Args:
         table: at its scale.
         summary: its entries.
-        empty_rows: also rows that have not been run.
     """
-    parts = (_metric_table(table, metric, summary, empty_rows) for metric in table.metrics)
+    parts = (_metric_table(table, metric, summary) for metric in table.metrics)
     return "\n\n".join(part for part in parts if part)
 
 
-def _metric_table(table: Table, metric: Metric, summary: Summary, empty_rows: bool) -> str:
+def _metric_table(table: Table, metric: Metric, summary: Summary) -> str:
     """Empty if no row is shown."""
+    run = [(row, column) for (row, column, name), entry in summary.items() if name == metric.name and entry.text]
+    if not run:
+        return ""
+    rows = [row for row in table.rows if row in {row for row, _ in run}]
+    columns = [column for column in table.columns if column in {column for _, column in run}]
     lines = [f"*{metric.title}*", ""]
-    lines += ["| | " + " | ".join(map(_escaped, table.columns)) + " |", "|---" * (len(table.columns) + 1) + "|"]
-    for row in table.rows:
-        entries = [summary.get((row, column, metric.name)) for column in table.columns]
-        if not empty_rows and not any(entry is not None and entry.text for entry in entries):
-            continue
+    lines += ["| | " + " | ".join(map(_escaped, columns)) + " |", "|---" * (len(columns) + 1) + "|"]
+    for row in rows:
+        entries = [summary.get((row, column, metric.name)) for column in columns]
         texts = ["" if entry is None else "<br>".join(cell_lines(entry, metric.digits, bold=True)) for entry in entries]
         lines.append("| " + " | ".join([_escaped(row), *texts]) + " |")
-    return "\n".join(lines) if len(lines) > HEADER else ""
+    return "\n".join(lines)
 
 
 def variations(records: Sequence[Record]) -> list[Variation]:
@@ -123,7 +122,7 @@ def _parts(table: Table, finished: Finished, found: Sequence[Variation]) -> Iter
             left = len(due([(at_scale, at_scale.seeds)], finished))
             state = "complete" if not left else f"{left} runs are missing"
             yield f"**{variation.says()}**{_where(at_scale, finished)}; {state}.\n"
-            yield f"{markdown(at_scale, summary, empty_rows=False)}\n"
+            yield f"{markdown(at_scale, summary)}\n"
 
 
 def _where(table: Table, finished: Finished) -> str:

@@ -48,6 +48,8 @@ WIDE = TrainingConfig(
 )
 PLAIN = replace(WIDE, optimizer="adam", learning_rate=1e-3, weight_decay=0, augment=())
 UNTRIED = "captured, convolutions as cuDNN guesses"
+BLOCKS_AT_ONCE = 32
+"""Blocks that a multiprocessor takes at most: of Hopper, and of the A100."""
 PATIENCE = 120.0
 """Seconds after which processes that share a GPU give up on each other."""
 
@@ -184,6 +186,7 @@ def held(told: Mapping[str, Any], gpu: Any) -> float:
     registers = 32 * warps * max(8, -(-told.get("registers per thread", 0) // 8) * 8)
     shared = told.get("shared memory", 0) + 1024
     at_once = min(
+        BLOCKS_AT_ONCE,
         gpu.max_threads_per_multi_processor // (32 * warps),
         gpu.regs_per_multiprocessor // registers,
         gpu.shared_memory_per_multiprocessor // shared,

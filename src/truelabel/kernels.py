@@ -6,6 +6,7 @@ import warnings
 from importlib.util import find_spec
 
 import torch
+from torch import nn
 
 _FOUND: dict[torch.device, bool] = {}
 
@@ -24,6 +25,18 @@ def kernels_work(device: torch.device) -> bool:
     if device not in _FOUND:
         _FOUND[device] = _tried(device)
     return _FOUND[device]
+
+
+def is_watched(layer: nn.Module) -> bool:
+    """Whether somebody has put hooks on a layer, which kernels for several layers at once would pass over.
+
+    Example:
+        >>> layer = torch.nn.Linear(2, 3)
+        >>> handle = layer.register_forward_hook(lambda *given: None)
+        >>> is_watched(layer)
+        True
+    """
+    return any((layer._forward_pre_hooks, layer._forward_hooks, layer._backward_pre_hooks, layer._backward_hooks))
 
 
 def _tried(device: torch.device) -> bool:

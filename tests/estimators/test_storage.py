@@ -114,7 +114,7 @@ def test_a_network_of_ones_own_is_passed_again(blobs: Blobs, quick: Settings, tm
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "null", '{"format": 0}', '{"format": 4}', "\0"])
+@pytest.mark.parametrize("text", ["{", "[]", "null", '{"format": 0}', '{"format": 5}', "\0"])
 def test_a_folder_that_is_none_is_told_in_one_line(text: str, blobs: Blobs, quick: Settings, tmp_path: Path) -> None:
     TrueLabelClassifier(**quick).fit(*blobs).save(tmp_path)
     (tmp_path / "model.json").write_text(text)
@@ -148,7 +148,7 @@ def test_what_is_written_is_plain(blobs: Blobs, quick: Settings, tmp_path: Path)
     classifier = TrueLabelClassifier(**quick).fit(blobs[0], Annotations.from_labels(blobs[1]))
     classifier.save(tmp_path)
     note = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
-    assert note["format"] == 4
+    assert note["format"] == 5
     assert note["classes"] == [0, 1, 2]
     assert note["parameters"]["method"] == "cross-entropy"
 

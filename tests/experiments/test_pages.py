@@ -13,6 +13,7 @@ from truelabel.experiments.plan import narrowed
 from truelabel.experiments.records import Records
 from truelabel.experiments.runner import reproduce
 from truelabel.experiments.scale import Variation, varied_table
+from truelabel.experiments.setting import Setting
 from truelabel.experiments.table import Cell, Metric, Paper, Table
 from truelabel.experiments.work import Site
 
@@ -120,6 +121,19 @@ def test_what_a_variation_does_not_change_is_shown_once(table: Table, site: Site
     first, second = page(Paper("tiny", "Nobody 2000", (table, other)), records.read()).split("## other")
     assert list(parts(first)) == ["paper scale, 1 epochs"]
     assert list(parts(second)) == ["paper scale"]
+
+
+def test_what_has_no_adam_is_not_told_as_of_another_epsilon(table: Table, site: Site, tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    plain, *others = table.cells
+    assert isinstance(plain.setting, Setting)
+    sgd = replace(plain.setting, training=replace(plain.setting.training, optimizer="sgd"))
+    mixed = replace(table, cells=(replace(plain, setting=sgd), *others))
+    paper, other = Paper("tiny", "Nobody 2000", (mixed,)), Variation(epsilon=1e-7)
+    reproduce([narrowed(varied_table(mixed, other), [plain.row], [plain.column])], records, site, variation=other)
+    assert list(parts(page(paper, records.read()))) == ["paper scale"]
+    reproduce([narrowed(varied_table(mixed, other), [plain.row])], records, site, variation=other)
+    assert list(parts(page(paper, records.read()))) == ["paper scale", "paper scale, Adam's ε 1e-07"]
 
 
 def test_rows_and_columns_of_which_nothing_was_run_are_left_out(table: Table, site: Site, tmp_path: Path) -> None:

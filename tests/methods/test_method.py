@@ -79,12 +79,13 @@ def fewer(job: Job) -> Job:
         (lambda job: replace(job, network="mlp:9"), r"\(network is 'mlp:8', not 'mlp:9'\)"),
         (lambda job: replace(job, network=nn.Linear(2, 8)), r"\(network is 'mlp:8', not 'Linear'\)"),
         (lambda job: replace(job, config=replace(job.config, epochs=2)), "epochs"),
+        (lambda job: replace(job, config=replace(job.config, epsilon=1e-7)), r"\(epsilon is 1e-08, not 1e-07\)"),
         (lambda job: replace(job, annotations=Annotations.from_labels(job.annotations.matrix()[:, 0])), "labels"),
         (fewer, r"\(examples is 400, not 300\)"),
         (other_label, "said"),
         (other_input, "inputs"),
     ],
-    ids=["seed", "network", "module", "epochs", "annotators", "examples", "a label", "an input"],
+    ids=["seed", "network", "module", "epochs", "epsilon", "annotators", "examples", "a label", "an input"],
 )
 def test_the_folder_of_another_run_is_refused(
     change: Callable[[Job], Job], message: str, short: Job, tmp_path: Path
@@ -99,6 +100,18 @@ def test_the_folder_of_another_run_is_refused(
     assert text.endswith("): name another folder, or delete it")
     assert "\n" not in text
     assert {name: (tmp_path / name).read_bytes() for name in written(tmp_path)} == before
+
+
+def test_a_folder_from_before_a_setting_is_the_same_run_and_so_is_one_that_says_its_value(
+    short: Job, tmp_path: Path
+) -> None:
+    job = replace(short, folder=tmp_path)
+    first = learn(METHOD, job, CPU)
+    note = json.loads((tmp_path / "run.json").read_text())
+    assert "epsilon" not in note["training"]
+    note["training"]["epsilon"] = 1e-8
+    (tmp_path / "run.json").write_text(json.dumps(note))
+    assert learn(METHOD, job, CPU).history == first.history
 
 
 @pytest.mark.parametrize(

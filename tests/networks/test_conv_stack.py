@@ -43,6 +43,7 @@ def test_what_does_not_fit_is_left_to_torch() -> None:
     assert module._fits(inputs, [good])
     assert module._fits(inputs, [good, *stages_of(2, 3, 1)])
     assert not module._fits(inputs[0], [good])
+    assert not module._fits(inputs[:0], [good]), "no image"
     assert not module._fits(inputs.expand(2, 3, 4, 4), [good]), "channels"
     assert not module._fits(inputs, [good, *stages_of(1, 3, 1)]), "channels between stages"
     assert not module._fits(inputs, [good, *stages_of(2, 3, 4)]), "nothing left to pool"

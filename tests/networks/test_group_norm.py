@@ -12,9 +12,11 @@ def test_on_a_cpu_it_is_torchs() -> None:
     theirs = nn.Sequential(nn.GroupNorm(2, 4), nn.LeakyReLU(0.2))
     maps = torch.randn(3, 4, 5, 5)
     assert torch.equal(norm(maps), theirs(maps))
-    shift = torch.randn(4)
-    torch.testing.assert_close(norm(maps, shift), theirs(maps + shift[:, None, None]))
     assert norm.state_dict().keys() == theirs[0].state_dict().keys()
+    shifted = LeakyGroupNorm(2, 4, slope=0.2, shift=torch.randn(4))
+    assert shifted.shift is not None
+    torch.testing.assert_close(shifted(maps), theirs(maps + shifted.shift[:, None, None]))
+    assert {*shifted.state_dict()} == {"weight", "bias", "shift"}
     assert "slope=0.2" in repr(norm)
 
 

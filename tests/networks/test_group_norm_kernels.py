@@ -22,8 +22,8 @@ SHAPES = {
 IN_A_LARGE_NETWORK = (2, (128, 128, 28, 28))
 
 
-def layer(groups: int, channels: int) -> LeakyGroupNorm:
-    norm = LeakyGroupNorm(groups, channels, slope=0.1).to(DEVICE)
+def layer(groups: int, channels: int, shift: Tensor | None = None) -> LeakyGroupNorm:
+    norm = LeakyGroupNorm(groups, channels, slope=0.1, shift=shift).to(DEVICE)
     with torch.no_grad():
         norm.weight.uniform_(-1, 2)
         norm.bias.normal_()
@@ -36,9 +36,9 @@ def maps_of(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, offset: 
     return maps.to(DEVICE, dtype).contiguous(memory_format=torch.channels_last).requires_grad_()
 
 
-def plainly(norm: LeakyGroupNorm, maps: Tensor, shift: Tensor | None = None) -> Tensor:
+def plainly(norm: LeakyGroupNorm, maps: Tensor) -> Tensor:
     """In float64, in torch's own words."""
-    shifted = maps.double() + (0 if shift is None else shift.double()[:, None, None])
+    shifted = maps.double() + (0 if norm.shift is None else norm.shift.double()[:, None, None])
     normed = functional.group_norm(shifted, norm.num_groups, norm.weight.double(), norm.bias.double(), norm.eps)
     return functional.leaky_relu(normed, norm.slope)
 
@@ -51,13 +51,12 @@ def assert_near(ours: Tensor, theirs: Tensor, tolerance: float = 2e-5) -> None:
 @pytest.mark.parametrize("name", [*SHAPES, *(["in a large network"] if ON_GPU else [])])
 def test_values_and_gradients_are_those_of_torch(name: str) -> None:
     groups, shape = SHAPES.get(name, IN_A_LARGE_NETWORK)
-    norm, maps = layer(groups, shape[1]), maps_of(shape)
-    shift = torch.randn(shape[1], device=DEVICE).requires_grad_()
-    expected, values = plainly(norm, maps, shift), _fused(norm, maps, shift)
+    norm, maps = layer(groups, shape[1], shift=torch.randn(shape[1])), maps_of(shape)
+    expected, values = plainly(norm, maps), _fused(norm, maps)
     assert values.is_contiguous(memory_format=torch.channels_last)
     assert_near(values, expected)
     weights = torch.randn_like(values)
-    leaves = [maps, shift, norm.weight, norm.bias]
+    leaves = [maps, *norm.parameters()]
     wanted = torch.autograd.grad(expected, leaves, weights.double())
     for gradient, reference in zip(torch.autograd.grad(values, leaves, weights), wanted, strict=True):
         assert_near(gradient, reference)
@@ -95,3 +94,13 @@ def test_what_is_no_number_stays_none() -> None:
     assert values[0, 2:].isnan().all()
     assert values[0, :2].isfinite().all()
     assert values[1].isfinite().all()
+
+
+def test_at_the_bend_the_gradient_is_torchs() -> None:
+    norm, maps = layer(2, 4), maps_of((2, 4, 3, 3))
+    with torch.no_grad():
+        maps.zero_()
+        norm.bias.zero_()
+    _, ours = torch.autograd.grad(_fused(norm, maps).sum(), [maps, norm.bias])
+    _, theirs = torch.autograd.grad(plainly(norm, maps).sum(), [maps, norm.bias])
+    assert_near(ours, theirs)

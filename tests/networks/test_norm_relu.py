@@ -33,7 +33,11 @@ def test_kernels_are_for_training_with_channels_last_on_a_gpu() -> None:
     assert not is_fused(norm, last, maps)
     assert not is_fused(norm, last, last.bfloat16())
     assert not is_fused(norm.eval(), last)
-    assert not is_fused(norm.train().cpu(), maps.cpu())
+    handle = norm.train().register_forward_hook(lambda *given: None)
+    assert not is_fused(norm, last)
+    handle.remove()
+    assert is_fused(norm, last)
+    assert not is_fused(norm.cpu(), maps.cpu())
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -15,7 +15,7 @@ from truelabel.methods import Method, get_method
 from truelabel.training import Blueprint, History, NetworkLike, RunFolderError
 from truelabel.training.files import read_json, read_tensors, write_json, write_tensors
 
-FORMAT = 4
+FORMAT = 5
 NOTE = "model.json"
 TUPLES = ("step_epochs", "augment", "patch")
 """Parameters that JSON turns into lists."""

@@ -9,7 +9,7 @@ from truelabel.experiments.plan import Finished, due, scored
 from truelabel.experiments.records import Record
 from truelabel.experiments.scale import Variation, fitted, varied_table
 from truelabel.experiments.summary import Entry, Summary, summarise
-from truelabel.experiments.table import Metric, Paper, Table
+from truelabel.experiments.table import Cell, Metric, Paper, Place, Table
 
 NOT_RUN = "not run"
 NO_NUMBER = "–"
@@ -65,7 +65,8 @@ def _metric_table(table: Table, metric: Metric, summary: Summary) -> str:
 def variations(records: Sequence[Record]) -> list[Variation]:
     """What there are records of, in the order in which they came; smoke tests show nothing.
 
-    Where part of a grid was searched, the same without that comes first: what has no grid is run alike in both.
+    Where part of a grid was searched or Adam had another ε, the same without that comes first: what has no grid, or
+    no Adam, is run alike in both.
     """
     known = {field.name for field in fields(Variation)}
     found: dict[Variation, None] = {}
@@ -73,8 +74,8 @@ def variations(records: Sequence[Record]) -> list[Variation]:
         said = record.get("variation", {})
         if said.get("scale", "paper") != "smoke" and said.keys() <= known:
             variation = Variation.from_json(said)
-            found[replace(variation, grid=())] = None
-            found[variation] = None
+            for plainer in (replace(variation, grid=(), epsilon=None), replace(variation, grid=()), variation):
+                found[plainer] = None
     return list(found)
 
 
@@ -103,20 +104,20 @@ def page(paper: Paper, records: Sequence[Record]) -> str:
 
 
 def _parts(table: Table, finished: Finished, found: Sequence[Variation]) -> Iterator[str]:
-    shown: list[Table] = []
+    shown: dict[Place, list[Cell]] = {}
     for each in found:
         fit = fitted(table, each)
         if fit is None:
             continue
         fitting, variation = fit
         at_scale = varied_table(fitting, variation)
-        # What a variation does not change, such as a calculation, is the same again.
-        if at_scale in shown:
-            continue
-        shown.append(at_scale)
         summary = summarise(at_scale, finished)
-        # What a stated grid does not change is told where all of it is searched, and again only beside what it changes.
-        places = {(c.row, c.column) for c in at_scale.cells if not variation.grid or variation.searches_less(c)}
+        # What a variation does not change, such as a calculation or a row without the grid, is told the first time, and
+        # again only beside what it changes.
+        new = [cell for cell in at_scale.cells if cell not in shown.get((cell.row, cell.column), [])]
+        for cell in new:
+            shown.setdefault((cell.row, cell.column), []).append(cell)
+        places = {(cell.row, cell.column) for cell in new}
         # Some values of a search that others have tried on the way are nothing to show.
         if any(entry.seeds for (row, column, _), entry in summary.items() if (row, column) in places):
             left = len(due([(at_scale, at_scale.seeds)], finished))

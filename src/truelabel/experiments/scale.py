@@ -136,10 +136,6 @@ class Variation:
         said += [f"{name} among {_listed(values)}" for name, values in self.grid]
         return ", ".join([f"{self.scale} scale", *said])
 
-    def searches_less(self, cell: Cell) -> bool:
-        """Whether it states values for the grid of a cell."""
-        return any(name in cell.grid for name, _ in self.grid)
-
 
 def varied(setting: Setting | Calculation, variation: Variation) -> Setting | Calculation:
     """A setting at a scale: fewer examples and epochs, and what depends on their number; a calculation as it is."""

@@ -11,9 +11,6 @@ from truelabel.checks import check_whole
 from truelabel.experiments.calculation import hashed
 from truelabel.training import TrainingConfig
 
-LATER = {"epsilon": 1e-8}
-"""Settings of trainings that came after the first records; at the values that those had, they are no part of a name."""
-
 Options = Mapping[str, Any]
 """Plain values by name: whatever JSON can hold."""
 
@@ -72,8 +69,7 @@ class Setting:
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        training = self.training.to_json().items()
-        plain["training"] = {name: value for name, value in training if (name, value) not in LATER.items()}
+        plain["training"] = self.training.to_json()
         out: dict[str, Any] = json.loads(json.dumps(plain))
         return out
 

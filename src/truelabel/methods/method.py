@@ -19,6 +19,7 @@ from torch import Tensor
 
 from truelabel.learners import Learner
 from truelabel.training import Blueprint, Engine, History, Job, Run, RunFolderError
+from truelabel.training.config import LATER
 from truelabel.training.files import read_json, write_json
 from truelabel.training.seeds import seeded
 from truelabel.transforms import augmentations
@@ -185,7 +186,7 @@ def claim(folder: Path, method: Method, job: Job) -> None:
     theirs = read_json(path)
     if not isinstance(theirs, dict):
         raise RunFolderError(f"{path} does not describe a run: name another folder, or delete it")
-    flat, other = ({**note, **note.get("training", {}), "training": None} for note in (ours, theirs))
+    flat, other = ({**LATER, **note, **note.get("training", {}), "training": None} for note in (ours, theirs))
     differing = next((key for key in flat if other.get(key) != flat[key]), None)
     if differing is not None:
         raise RunFolderError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from truelabel.networks.group_norm import LeakyGroupNorm
 from truelabel.networks.network import Network
@@ -98,14 +97,14 @@ class CollierCNN(Network):
 
 
 class _Normalised(nn.Module):
-    """A convolution, group norm and leaky ReLU; the norm takes the bias along."""
+    """A convolution, group norm and leaky ReLU; the norm has the convolution's bias."""
 
     def __init__(self, channels: int, width: int, padding: int) -> None:
         super().__init__()
         self.conv = nn.Conv2d(channels, width, 3, padding=padding)
-        self.norm = LeakyGroupNorm(2, width, slope=0.01)
+        self.norm = LeakyGroupNorm(2, width, slope=0.01, shift=self.conv.bias)
+        self.conv.bias = None
 
     def forward(self, maps: Tensor) -> Tensor:
-        maps = functional.conv2d(maps, self.conv.weight, padding=self.conv.padding)
-        normed: Tensor = self.norm(maps, self.conv.bias)
+        normed: Tensor = self.norm(self.conv(maps))
         return normed

@@ -86,7 +86,7 @@ def is_fused(inputs: Tensor, stages: Sequence[Stage]) -> bool:
 
 
 def _fits(inputs: Tensor, stages: Sequence[Stage]) -> bool:
-    if inputs.dim() != 4:
+    if inputs.dim() != 4 or not len(inputs):
         return False
     n, channels, height, width = inputs.shape
     for weight, bias, pool in stages:
@@ -136,15 +136,6 @@ class _Shape(NamedTuple):
     def places(self) -> tuple[int, int]:
         """PH and PW of what it gives."""
         return self.height // self.pool, self.width // self.pool
-
-    @property
-    def covered(self) -> tuple[int, int]:
-        """Height and width of what pooling does not cut off."""
-        return self.places[0] * self.pool, self.places[1] * self.pool
-
-    def with_margin(self, margin: int) -> tuple[int, int]:
-        """Height and width of what it gives with a margin."""
-        return self.places[0] + 2 * margin, self.places[1] + 2 * margin
 
     @property
     def by_matrix(self) -> bool:
@@ -255,12 +246,6 @@ def _padded(inputs: Tensor, first: _Shape) -> Tensor:
     return out
 
 
-def _cells(images: int, programs: int, inner: tuple[int, int], outer: tuple[int, int]) -> int:
-    """Places round the maps of all images that each program sets to zero."""
-    around = outer[0] * outer[1] - inner[0] * inner[1]
-    return -(-images * around // programs)
-
-
 def _directly(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, room: _Room, chosen: Tensor) -> Tensor:
     """Fill ``room`` and ``chosen``; gives what the gradient of the weight needs."""
     rows, o_block = chosen.numel() // shape.outputs, _power(shape.outputs)
@@ -281,7 +266,6 @@ def _directly(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, room: _
         PLACES_W=shape.places[1],
         OUT=shape.outputs,
         MARGIN=room.margin,
-        CELLS=_cells(len(maps), programs, shape.places, shape.with_margin(room.margin)),
         M_BLOCK=m_block,
         K_BLOCK=K_BLOCK,
         O_BLOCK=o_block,
@@ -309,7 +293,6 @@ def _by_matrix(shape: _Shape, maps: Tensor, weight: Tensor, bias: Tensor, room: 
         W=shape.width,
         OUT=shape.outputs,
         MARGIN=room.margin,
-        CELLS=_cells(len(maps), programs, shape.places, shape.with_margin(room.margin)),
         M_BLOCK=32,
         O_BLOCK=_power(shape.outputs),
     )
@@ -322,7 +305,6 @@ def _through_last(shape: _Shape, gradient: Tensor, chosen: Tensor) -> tuple[Tens
     programs = -(-rows // 32)
     margin, out = _room(shape, gradient)
     parts = gradient.new_empty(programs, shape.outputs)
-    cells = _cells(len(out), programs, shape.covered, (out.shape[1], out.shape[2]))
     _kernels().through_last[(programs,)](
         gradient,
         chosen,
@@ -336,7 +318,6 @@ def _through_last(shape: _Shape, gradient: Tensor, chosen: Tensor) -> tuple[Tens
         FULL_W=shape.width,
         OUT=shape.outputs,
         MARGIN=margin,
-        CELLS=cells,
         M_BLOCK=32,
         O_BLOCK=_power(shape.outputs),
     )
@@ -397,7 +378,6 @@ def _to_maps(
         full, margin, out = shape, 0, sent.new_empty(n, shape.height, shape.width, shape.channels)
     else:
         full, (margin, out) = before, _room(before, sent)
-    cells = 0 if before is None else _cells(n, programs, before.covered, (out.shape[1], out.shape[2]))
     there = {
         "C": shape.channels,
         "SIZE": shape.size,
@@ -405,7 +385,6 @@ def _to_maps(
         "FULL_H": full.height,
         "FULL_W": full.width,
         "MARGIN": margin,
-        "CELLS": cells,
         "M_BLOCK": m_block,
         "C_BLOCK": _power(shape.channels),
     }

@@ -41,16 +41,19 @@ def _surround(
     IN_W: tl.constexpr,
     ALL_H: tl.constexpr,
     ALL_W: tl.constexpr,
-    CELLS: tl.constexpr,
 ):
-    """Zeros at this program's CELLS of the places round ``IN_H x IN_W`` ones of ``out (images, ALL_H, ALL_W, C)``."""
+    """Zeros at this program's share of the places round ``IN_H x IN_W`` ones of ``out (images, ALL_H, ALL_W, C)``.
+
+    The programs take turns, so that one kernel serves every number of images.
+    """
     bands: tl.constexpr = (ALL_H - IN_H) * ALL_W
     beside: tl.constexpr = ALL_W - IN_W
     around: tl.constexpr = bands + IN_H * beside
     if around > 0:
-        for first in range(0, CELLS * C, 512):
+        first = tl.program_id(0) * 512
+        while first < images * (around * C):
             number = first + tl.arange(0, 512)
-            cell = tl.program_id(0) * CELLS + number // C
+            cell = number // C
             # The lines above, those below, and what is left of the others.
             k = cell % around
             line = k // ALL_W
@@ -59,8 +62,8 @@ def _surround(
             h = tl.where(k < bands, tl.where(line < MARGIN, line, line + IN_H), MARGIN + side // max(beside, 1))
             w = tl.where(k < bands, k % ALL_W, tl.where(place < MARGIN, place, place + IN_W))
             address = ((cell // around * ALL_H + h) * ALL_W + w) * C + number % C
-            there = (number < CELLS * C) & (cell < images * around)
-            tl.store(out + address, tl.zeros((512,), tl.float32), mask=there)
+            tl.store(out + address, tl.zeros((512,), tl.float32), mask=cell < images * around)
+            first += tl.num_programs(0) * 512
 
 
 @jit(do_not_specialize=["places"])
@@ -88,8 +91,9 @@ def to_padded(
     h = place // width % height - MARGIN
     w = place % width - MARGIN
     inside = (h >= 0) & (h < H) & (w >= 0) & (w < W)
-    address = place // (height * width) * in_n + h * in_h + w * in_w
-    value = tl.load(inputs + address[:, None] + c[None, :] * in_c, mask=kept & inside[:, None], other=0.0)
+    # Views may have strides that no number of 32 bits holds.
+    address = (place // (height * width)).to(tl.int64) * in_n + h.to(tl.int64) * in_h + w.to(tl.int64) * in_w
+    value = tl.load(inputs + address[:, None] + c.to(tl.int64)[None, :] * in_c, mask=kept & inside[:, None], other=0.0)
     tl.store(out + place[:, None] * C + c[None, :], value, mask=kept)
 
 
@@ -115,7 +119,6 @@ def forward(
     PLACES_W: tl.constexpr,
     OUT: tl.constexpr,
     MARGIN: tl.constexpr,
-    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     K_BLOCK: tl.constexpr,
     O_BLOCK: tl.constexpr,
@@ -157,7 +160,7 @@ def forward(
     height: tl.constexpr = PLACES_H + 2 * MARGIN
     width: tl.constexpr = PLACES_W + 2 * MARGIN
     images = rows // (PLACES_H * PLACES_W)
-    _surround(whole, images, OUT, MARGIN, PLACES_H, PLACES_W, height, width, CELLS)
+    _surround(whole, images, OUT, MARGIN, PLACES_H, PLACES_W, height, width)
 
 
 @jit(do_not_specialize=["rows"])
@@ -174,7 +177,6 @@ def through_last(
     FULL_W: tl.constexpr,
     OUT: tl.constexpr,
     MARGIN: tl.constexpr,
-    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     O_BLOCK: tl.constexpr,
 ):
@@ -201,7 +203,6 @@ def through_last(
         FULL_W,
         OUT,
         MARGIN,
-        CELLS,
     )
 
 
@@ -222,7 +223,6 @@ def _spread(
     FULL_W: tl.constexpr,
     OUT: tl.constexpr,
     MARGIN: tl.constexpr,
-    CELLS: tl.constexpr,
 ):
     """To the place that was chosen, and zero to the others and to what lies round all of them; what reaches a bias.
 
@@ -240,7 +240,7 @@ def _spread(
         tl.store(out + address, tl.where(place == s, value, 0.0), mask=there)
     inner_h: tl.constexpr = PLACES // PLACES_W * POOL
     inner_w: tl.constexpr = PLACES_W * POOL
-    _surround(out, rows // PLACES, OUT, MARGIN, inner_h, inner_w, height, width, CELLS)
+    _surround(out, rows // PLACES, OUT, MARGIN, inner_h, inner_w, height, width)
 
 
 @jit(do_not_specialize=["rows"])
@@ -262,7 +262,6 @@ def to_maps(
     FULL_H: tl.constexpr,
     FULL_W: tl.constexpr,
     MARGIN: tl.constexpr,
-    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     K_BLOCK: tl.constexpr,
     C_BLOCK: tl.constexpr,
@@ -305,7 +304,6 @@ def to_maps(
             FULL_W,
             C,
             MARGIN,
-            CELLS,
         )
 
 
@@ -425,7 +423,6 @@ def after_product(
     W: tl.constexpr,
     OUT: tl.constexpr,
     MARGIN: tl.constexpr,
-    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     O_BLOCK: tl.constexpr,
 ):
@@ -439,7 +436,7 @@ def after_product(
     positive = tl.maximum(value, 0.0, propagate_nan=tl.PropagateNan.ALL)
     tl.store(out + place[:, None] + o[None, :] * out_c, positive, mask=there)
     tl.store(chosen + address, tl.where(value > 0, 0, 1).to(tl.uint8), mask=there)
-    _surround(whole, rows // (H * W), OUT, MARGIN, H, W, H + 2 * MARGIN, W + 2 * MARGIN, CELLS)
+    _surround(whole, rows // (H * W), OUT, MARGIN, H, W, H + 2 * MARGIN, W + 2 * MARGIN)
 
 
 @jit(do_not_specialize=["rows"])
@@ -457,7 +454,6 @@ def from_columns(
     FULL_H: tl.constexpr,
     FULL_W: tl.constexpr,
     MARGIN: tl.constexpr,
-    CELLS: tl.constexpr,
     M_BLOCK: tl.constexpr,
     C_BLOCK: tl.constexpr,
 ):
@@ -493,5 +489,4 @@ def from_columns(
             FULL_W,
             C,
             MARGIN,
-            CELLS,
         )

@@ -23,7 +23,7 @@ MOST_CHANNELS = 1024
 
 
 class LeakyGroupNorm(nn.GroupNorm):
-    r"""Group norm and leaky ReLU of maps plus a shift of every channel, such as the bias of a convolution.
+    r"""Group norm and leaky ReLU of maps plus a learned shift of every channel: the bias of the convolution before it.
 
     .. math:: y = \max(x', 0) + s \min(x', 0), \qquad
         x' = \frac{x + b_c - \mu_g}{\sqrt{\sigma_g^2 + \epsilon}} \gamma_c + \beta_c
@@ -37,26 +37,28 @@ class LeakyGroupNorm(nn.GroupNorm):
         num_groups: G.
         num_channels: C.
         slope: s.
+        shift: b ``(C,)`` at the start; None for no shift.
 
-    Shapes: ``(N, C, H, W), (C,) -> (N, C, H, W)``; the shift may be left out.
+    Shapes: ``(N, C, H, W) -> (N, C, H, W)``.
 
     Example:
         >>> LeakyGroupNorm(2, 4)(torch.rand(3, 4, 5, 5)).shape
         torch.Size([3, 4, 5, 5])
     """
 
-    def __init__(self, num_groups: int, num_channels: int, slope: float = 0.01) -> None:
+    def __init__(self, num_groups: int, num_channels: int, slope: float = 0.01, shift: Tensor | None = None) -> None:
         super().__init__(num_groups, num_channels)
         self.slope = slope
+        self.shift = None if shift is None else nn.Parameter(shift.detach())
 
     def extra_repr(self) -> str:
         """With the slope."""
         return f"{super().extra_repr()}, slope={self.slope}"
 
-    def forward(self, input: Tensor, shift: Tensor | None = None) -> Tensor:  # noqa: A002  # as torch names it
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  # as torch names it
         if _is_fused(self, input):
-            return _fused(self, input, shift)
-        shifted = input if shift is None else input + shift[:, None, None]
+            return _fused(self, input)
+        shifted = input if self.shift is None else input + self.shift[:, None, None]
         return functional.leaky_relu(super().forward(shifted), self.slope, inplace=True)
 
 
@@ -76,9 +78,9 @@ def _is_fused(norm: LeakyGroupNorm, maps: Tensor) -> bool:
     )
 
 
-def _fused(norm: LeakyGroupNorm, maps: Tensor, shift: Tensor | None = None) -> Tensor:
+def _fused(norm: LeakyGroupNorm, maps: Tensor) -> Tensor:
     function: Any = _Function
-    values: Tensor = function.apply(norm.num_groups, norm.eps, norm.slope, maps, shift, norm.weight, norm.bias)
+    values: Tensor = function.apply(norm.num_groups, norm.eps, norm.slope, maps, norm.shift, norm.weight, norm.bias)
     return values
 
 

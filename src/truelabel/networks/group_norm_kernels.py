@@ -142,5 +142,5 @@ def _passed(gradient, maps, address, there, mean, factor, scale, shift, slope):
     """Of a block: the normalised maps, and the gradient behind the leaky ReLU."""
     value = (tl.load(maps + address, mask=there, other=0.0).to(tl.float32) - mean[None, :]) * factor[None, :]
     passed = tl.load(gradient + address, mask=there, other=0.0).to(tl.float32)
-    below = value * scale[None, :] + shift[None, :] < 0.0
+    below = value * scale[None, :] + shift[None, :] <= 0.0
     return value, tl.where(below, slope * passed, passed)

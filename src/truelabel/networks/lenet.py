@@ -6,6 +6,7 @@ from typing import cast
 
 from torch import Tensor, nn
 
+from truelabel.kernels import is_watched
 from truelabel.networks.conv_stack import Stage, conv_stack, is_fused
 from truelabel.networks.network import Network
 
@@ -70,5 +71,4 @@ class LeNet5(Network):
 
     def _as_built(self) -> bool:
         """Whether nobody has put other layers in, or hooks on them, which kernels for several would pass over."""
-        hooked = any(layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks for layer in self.layers)
-        return not hooked and [type(layer) for layer in self.layers] == self.built
+        return not any(map(is_watched, self.layers)) and [type(layer) for layer in self.layers] == self.built

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from truelabel.kernels import kernels_work
+from truelabel.kernels import is_watched, kernels_work
 from truelabel.networks.batch_norm import BatchNorm2d
 from truelabel.networks.conv_stack import MOST_NUMBERS, MULTIPROCESSORS
 
@@ -62,6 +62,7 @@ def is_fused(norm: BatchNorm2d, maps: Tensor, added: Tensor | None = None) -> bo
         and norm.weight.dtype == torch.float32
         and norm.weight.device == maps.device
         and maps.shape[1] == norm.num_features
+        and not is_watched(norm)
         and kernels_work(maps.device)
     )
 
@@ -193,11 +194,16 @@ class _NormReLU(torch.autograd.Function):
 def _sums(norm: BatchNorm2d, parts: _Parts) -> tuple[Tensor, Tensor]:
     """Room for the sums of programs and, for every block of channels, the count of those that have ended.
 
-    The count is zero before and after a launch, and lives as long as the layer: nobody has to set it to zero.
+    The count is zero before and after a launch, and lives as long as the layer: nobody has to set it to zero. But what
+    is made while a graph is recorded is not zero before the graph runs, and is for that graph alone.
     """
-    if norm not in _ENDED or _ENDED[norm].device != norm.weight.device:
-        _ENDED[norm] = torch.zeros(parts.blocks[1], dtype=torch.int32, device=norm.weight.device)
-    return norm.weight.new_empty(parts.summing["PROGRAMS"], 2, parts.channels), _ENDED[norm]
+    device = norm.weight.device
+    ended = _ENDED.get(norm)
+    if ended is None or ended.device != device:
+        ended = torch.zeros(parts.blocks[1], dtype=torch.int32, device=device)
+        if not (ended.is_cuda and torch.cuda.is_current_stream_capturing()):
+            _ENDED[norm] = ended
+    return norm.weight.new_empty(parts.summing["PROGRAMS"], 2, parts.channels), ended
 
 
 def _kernels() -> Any:

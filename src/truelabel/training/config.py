@@ -14,6 +14,9 @@ Schedule = Literal["constant", "step", "cosine"]
 Select = Literal["best", "best-accuracy", "best-loss", "last"]
 Precision = Literal["32-true", "bf16-mixed"]
 
+LATER = {"epsilon": 1e-8}
+"""Settings that came after the first records and run folders, with the values that those had without saying so."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
@@ -110,9 +113,10 @@ class TrainingConfig:
             augmentation(name)  # which refuses what it does not know
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for the run folder."""
+        """Plain values, for run folders and names of records; what came later is left out as it was."""
         patch = None if self.patch is None else list(self.patch)
-        return {**asdict(self), "step_epochs": list(self.step_epochs), "augment": list(self.augment), "patch": patch}
+        plain = {**asdict(self), "step_epochs": list(self.step_epochs), "augment": list(self.augment), "patch": patch}
+        return {name: value for name, value in plain.items() if (name, value) not in LATER.items()}
 
     @property
     def keeps_best(self) -> bool:

@@ -36,8 +36,9 @@ def test_a_smoke_test_runs_shows_and_is_not_repeated(cli: Cli) -> None:
     table = ("reproduce", "englesson2023/table-3", "--scale", "smoke", "--device", "cpu")
     code, printed, errors = cli(*table)
     assert code == 0
-    assert errors.count("\n[") == 4
-    assert errors.startswith("[1/5] table-3, Identity, 10N worst, seed 0: accuracy ")
+    begin = "5 runs to do; a line for each that ends\n[1/5] table-3, Identity, 10N worst, seed 0: accuracy "
+    assert errors.startswith(begin)
+    assert errors.count("\n[") == 5
     assert errors.endswith("5 new records in runs/reproduce/smoke/englesson2023.jsonl\n")
     assert "paper 65.64±1.53" in printed
     again = cli(*table)
@@ -53,7 +54,7 @@ def test_a_smoke_test_runs_shows_and_is_not_repeated(cli: Cli) -> None:
 def test_rows_columns_shards_and_the_clock(cli: Cli) -> None:
     table = ("reproduce", "englesson2023/figure-2", "--results", "r", "--rows", "λ = 1*", "--columns", "r = [12]")
     code, printed, errors = cli(*table, "--minutes", "0")
-    assert (code, errors) == (0, "0 new records in r/englesson2023.jsonl; 2 are left: run the same command again\n")
+    assert (code, errors) == (0, "0 new records in r/englesson2023.jsonl; 2 left: run the same command again\n")
     assert printed.count("not run") == 4
     for shard in ("1/2", "2/2"):
         assert cli(*table, "--shard", shard)[0] == 0
@@ -82,7 +83,7 @@ def test_shards_say_that_a_search_has_a_second_half(cli: Cli) -> None:
     part = (*table, "--columns", "MNIST", "--grid", "temperature=0.1,1,5,10")
     ends = [cli(*part, "--shard", shard, "--results", shard[0])[2] for shard in ("1/2", "2/2")]
     assert all(
-        "1 places wait for searches that other shards have a part in: join the records of all shards" in end
+        "1 place to be chosen by searches that other shards have a part in: join the records of all shards" in end
         for end in ends
     )
     assert "temperature = 5" in "".join(ends)
@@ -91,7 +92,7 @@ def test_shards_say_that_a_search_has_a_second_half(cli: Cli) -> None:
 def test_what_is_missing_is_named_and_nothing_is_written(cli: Cli) -> None:
     code, printed, errors = cli("reproduce", "englesson2023/figure-7")
     assert code == 1
-    assert "1 runs wait for data: mnist is not in " in errors
+    assert "1 run left for want of data: mnist is not in " in errors
     assert "train-images-idx3-ubyte" in errors
     assert "not run" in printed
     assert not Path("results").exists()

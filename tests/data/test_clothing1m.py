@@ -74,6 +74,23 @@ def test_what_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypatch: p
     assert len(clothing1m("noisy_train", tmp_path, size=28, limit=2)) == 2
 
 
+def test_as_many_of_every_class(tmp_path: Path) -> None:
+    names = [f"images/0/0/{number}.jpg" for number in range(60)]
+    for number, name in enumerate(names):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4, 4), (number, 0, 0)).save(tmp_path / name, quality=95)
+    labels = [number % 15 % 14 for number in range(60)]  # class 0 twice as often
+    (tmp_path / "noisy_train_key_list.txt").write_text("\n".join(names))
+    (tmp_path / "noisy_label_kv.txt").write_text("\n".join(f"{n} {k}" for n, k in zip(names, labels, strict=True)))
+    every = clothing1m("noisy_train", tmp_path, size=4, balanced=True)
+    assert np.bincount(every.labels).tolist() == [4] * 14
+    few = clothing1m("noisy_train", tmp_path, size=4, limit=30, balanced=True)
+    assert np.bincount(few.labels).tolist() == [2] * 14
+    assert few.labels.tolist() == [*range(14), 0, *range(1, 14)], "in the order of the list"
+    with pytest.raises(ValueError, match=r"balanced=True leaves nothing of 60 photographs with limit=13"):
+        clothing1m("noisy_train", tmp_path, size=4, limit=13, balanced=True)
+
+
 def test_damaged_lists(tmp_path: Path) -> None:
     write(tmp_path)
     for content, message in (

@@ -15,6 +15,18 @@ def timed(label: str, epochs: int, seconds: float | None, method: str = "cross-e
     return run, Ended("done", None if seconds is None else {"seconds": seconds})
 
 
+def test_earlier_records_count_for_kinds_that_have_not_ended_yet() -> None:
+    mixup, other = timed("", 10, 30.0, "mixup")[0], timed("", 20, None)[0]
+    record = {"setting": mixup.setting.to_json(), "seconds": 12.0}
+    estimate = Estimate(1, [record, record])
+    assert estimate.seconds([other]) is None
+    assert estimate.seconds([mixup] * 3) == pytest.approx(2.5 * 12.0)
+    estimate.see(*timed("", 10, 5.0))
+    assert estimate.seconds([mixup, other]) == pytest.approx(10.0 + 12.0 / 2), "the longest is under way, half done"
+    estimate.see(*timed("", 10, 40.0, "mixup"))
+    assert estimate.seconds([mixup]) == pytest.approx(20.0)
+
+
 def test_an_estimate_goes_by_the_kind_of_run_and_by_what_runs_beside_it() -> None:
     alone, four = Estimate(1), Estimate(4)
     mixup = timed("", 10, 30.0, "mixup")

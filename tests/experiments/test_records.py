@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truelabel.experiments.records import Records, claimed
+from truelabel.experiments.records import Records, check_claims, claimed, fcntl
 
 
 def write_many(path: Path, writer: int) -> None:
@@ -50,6 +51,31 @@ def test_the_last_success_counts_and_a_failure_never_hides_it(tmp_path: Path) ->
     records.append([{"id": "a", "scores": {"x": 2}}])
     assert records.finished() == {"a": {"id": "a", "scores": {"x": 2}}}
     assert records.failed() == {"b": {"id": "b", "error": "only"}}
+
+
+def test_a_new_record_is_written_once_whoever_brings_it(tmp_path: Path) -> None:
+    records = Records(tmp_path / "r.jsonl")
+    assert records.append_new({"id": "a", "error": "first"})
+    assert records.append_new({"id": "a", "scores": {"x": 1}})
+    assert not records.append_new({"id": "a", "scores": {"x": 2}})
+    assert not records.append_new({"id": "a", "error": "later"})
+    assert records.finished() == {"a": {"id": "a", "scores": {"x": 1}}}
+    assert len(records.read()) == 2
+
+
+def test_a_file_system_without_locks_is_told_and_is_nobody_elses_claim(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*given: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(
+        ValueError, match=r"^checkpoints cannot be kept and locked in .* \(No locks available\): choose"
+    ):
+        check_claims(tmp_path)
+    with pytest.raises(OSError, match="No locks"), claimed(tmp_path / "run"):
+        pass
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), st.floats(allow_nan=False) | st.text(max_size=20), max_size=3)))

@@ -40,7 +40,8 @@ def test_means_spreads_and_differences(plain: Table) -> None:
     assert summarise(plain, records(plain), seeds=1)["CE", "0", "accuracy"].text == "70.00 (1)"
     assert summarise(plain, {})["CE", "0", "accuracy"].text == ""
     told = to_json(plain, summarise(plain, records(plain)))
-    assert told["places"][0]["paper"] == "90.0±1.0"
+    first = told["places"][0]
+    assert (first["paper"], first["paper_mean"], first["paper_std"], first["best"]) == ("90.0±1.0", 90.0, 1.0, False)
 
 
 def test_what_is_as_good_as_the_best_is_marked_by_welchs_test(plain: Table) -> None:
@@ -89,8 +90,19 @@ def test_a_search_shows_what_it_chose_or_how_far_it_is_and_the_score_with_it(tab
 def test_curves_show_their_quarters(plain: Table) -> None:
     curved = replace(plain, metrics=(ACCURACY.as_curve,), test=None)
     curve = [number / 100 for number in range(1, 9)]
-    summary = summarise(curved, records(curved, curves={"accuracy": curve}))
-    assert summary["CE", "0", "accuracy"].text == "2.00 → 4.00 → 6.00 → 8.00"
+    found = records(curved, curves={"accuracy": curve})
+    alone = summarise(curved, found, seeds=1)["CE", "0", "accuracy"]
+    assert alone.text == "2.00 → 4.00 → 6.00 → 8.00 (1)"
+    assert alone.curve == pytest.approx([100 * value for value in curve])
+    assert alone.curve_std == ()
+    for record in found.values():  # as far as the shortest goes
+        record["curves"] = {"accuracy": [value + record["seed"] / 100 for value in curve] + [1.0] * record["seed"]}
+    summary = summarise(curved, found)
+    entry = summary["CE", "0", "accuracy"]
+    assert entry.text == "3.00 ± 1.00 → 5.00 ± 1.00 → 7.00 ± 1.00 → 9.00 ± 1.00 (3)"
+    place = to_json(curved, summary)["places"][0]
+    assert place["curve"] == pytest.approx(range(2, 10))
+    assert place["curve_std"] == pytest.approx([1.0] * 8)
 
 
 def test_a_run_without_such_a_number_is_told_from_none(plain: Table) -> None:

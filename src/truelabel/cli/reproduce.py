@@ -109,6 +109,7 @@ def reproduce(
             minutes=minutes,
             pool=_pool(on, workers, gpus),
             listen=_say,
+            begin=_begin,
         )
         _sum_up(report, records.path, sharded=shard != "1/1")
     _show(paper, scaled, records.finished(), seeds, as_json, variation)
@@ -181,6 +182,8 @@ def _pool(on: str, workers: int, gpus: float) -> Pool:
         raise ValueError(f"--gpus must be at least 0, got {gpus:g}")
     if on == "ray":
         return Ray(workers, gpus)
+    if gpus:
+        raise ValueError("--gpus is for --on ray: processes of this machine share its GPU by themselves")
     if on != "processes":
         raise ValueError(f"--on must be processes or ray, got {on!r}")
     return Here() if workers == 1 else Processes(workers)
@@ -216,6 +219,15 @@ def _list(table: str, as_json: bool) -> None:
     show(["table", "what it shows", "seeds", "runs"], lines, right=2)
 
 
+def _begin(runs: int, seconds: float | None) -> None:
+    about = "" if seconds is None else f", about {_duration(seconds)} by what has been run on such a machine"
+    typer.echo(f"{_counted(runs, 'run')} to do{about}; a line for each that ends", err=True)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" + "s" * (count != 1)
+
+
 def _say(progress: Progress) -> None:
     """A line on standard error for every run that ended."""
     record = progress.ended.record or {}
@@ -235,19 +247,21 @@ def _duration(seconds: float) -> str:
 
 
 def _sum_up(report: Report, path: Path, sharded: bool) -> None:
-    parts = [f"{report.done} new records in {path}"]
-    parts += [f"{report.failed} runs failed, see their error there"] if report.failed else []
+    parts = [f"{_counted(report.done, 'new record')} in {path}"]
+    parts += [f"{_counted(report.failed, 'run')} failed, see the error there"] if report.failed else []
     parts += [f"{report.stopped} stopped by the clock"] if report.stopped else []
     parts += [f"another call is doing {report.elsewhere}"] if report.elsewhere else []
-    parts += [f"{report.left} are left: run the same command again"] if report.left else []
+    waiting = report.left - report.failed
+    parts += [f"{waiting} left: run the same command again"] if waiting > 0 else []
+    parts += ["what failed is tried again by the same command"] if report.failed else []
     if sharded and report.undecided:
         parts.append(
-            f"{report.undecided} places wait for searches that other shards have a part in: join the records of all "
-            "shards and run the same command again"
+            f"{_counted(report.undecided, 'place')} to be chosen by searches that other shards have a part in: "
+            "join the records of all shards and run the same command again"
         )
     typer.echo("; ".join(parts), err=True)
     for why, runs in report.missing.values():
-        typer.echo(f"{runs} runs wait for data: {why}", err=True)
+        typer.echo(f"{_counted(runs, 'run')} left for want of data: {why}", err=True)
 
 
 def _show(
@@ -267,18 +281,21 @@ def _show(
         about = {"paper": paper.name, "variation": variation.to_json()}
         typer.echo(json.dumps([{**about, **to_json(*each)} for each in summaries], indent=2, ensure_ascii=False))
         return
+    import sys
+
     from rich.text import Text
 
     from truelabel.cli.tables import show
     from truelabel.experiments.pages import cell_lines
     from truelabel.experiments.setting import Setting
 
+    stars = not sys.stdout.isatty()  # where nothing can be bold
     for table, summary in summaries:
         for metric in table.metrics:
             lines = []
             for row in table.rows:
                 entries = [summary.get((row, column, metric.name)) for column in table.columns]
-                told = [("" if e is None else "\n".join(cell_lines(e, metric.digits)), e) for e in entries]
+                told = [("" if e is None else "\n".join(cell_lines(e, metric.digits, stars)), e) for e in entries]
                 lines.append([row, *(Text(text, "bold" if e is not None and e.best else "") for text, e in told)])
             title = f"{paper.name}/{table.name}, {metric.title}: {table.title}"
             show(["", *table.columns], lines, title=title, whole=True)

@@ -38,6 +38,7 @@ def clothing1m(
     *,
     size: int = 224,
     limit: int | None = None,
+    balanced: bool = False,
 ) -> Dataset:
     """Photographs of 14 kinds of clothing: 1,000,000 with noisy labels, 47,570 + 14,313 + 10,526 with clean ones.
 
@@ -59,6 +60,7 @@ def clothing1m(
         root: the folder that holds these, or the data root with them in ``clothing1m/``.
         size: pixels along both sides.
         limit: read the first so many of the list; all by default.
+        balanced: read as many of every class, by the labels given: the first of each, ``limit`` in all at most.
 
     Returns:
         Inputs ``(N, 3, size, size)`` uint8 in the order of the list, 14 named classes.
@@ -83,16 +85,19 @@ def clothing1m(
     if absent:
         raise missing_data("clothing1m", notes, [*absent, "images/"], way_out=_AUTHORS)
     top = notes.parent if notes.name == "annotations" else notes
-    names = (notes / listed).read_text(encoding="utf-8").splitlines()[:limit]
+    names = (notes / listed).read_text(encoding="utf-8").splitlines()[: None if balanced else limit]
     if not names:
         raise ValueError(f"{notes / listed} names no photograph: download it again")
+    labels = _labels(notes / labelled, names)
+    if balanced:
+        kept = _balanced(labels, limit)
+        names, labels = [names[row] for row in kept], labels[kept]
     needed = len(names) * 3 * size**2
     if limit is None and needed > MOST_BYTES:
         raise ValueError(
             f"{split} has {len(names)} photographs, {needed / 2**30:.0f} GB at {size} x {size}: "
             "pass limit= to read the first so many, or a smaller size="
         )
-    labels = _labels(notes / labelled, names)
     return Dataset(_photographs(top.resolve(), names, size), labels, _CLASSES, "clothing1m")
 
 
@@ -108,6 +113,17 @@ def _labels(path: Path, names: list[str]) -> npt.NDArray[np.int64]:
     if silent is not None:
         raise ValueError(f"{path} has no label for {silent}: download it again")
     return np.array([label_of[name] for name in names], np.int64)
+
+
+def _balanced(labels: npt.NDArray[np.int64], limit: int | None) -> npt.NDArray[np.intp]:
+    """Rows of the first of every class, as many of each as there are of the rarest and the limit allows, in order."""
+    most = int(np.bincount(labels, minlength=len(_CLASSES)).min())
+    each = most if limit is None else min(most, limit // len(_CLASSES))
+    if not each:
+        raise ValueError(
+            f"balanced=True leaves nothing of {len(labels)} photographs with limit={limit}: every class needs one"
+        )
+    return np.sort(np.concatenate([np.flatnonzero(labels == label)[:each] for label in range(len(_CLASSES))]))
 
 
 def _photographs(top: Path, names: list[str], size: int) -> npt.NDArray[np.uint8]:

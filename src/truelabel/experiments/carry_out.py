@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
+import functools
+import hashlib
 import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +18,13 @@ from truelabel import __version__
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.calculations import calculate
 from truelabel.experiments.measures import Outcome, measure_all
+from truelabel.experiments.records import Record, now
 from truelabel.experiments.scene import Scene
 from truelabel.experiments.setting import Setting
 from truelabel.learners import Learner
 from truelabel.methods import get_method, learn
-from truelabel.training import Engine, Job, Pace, Stopped
+from truelabel.training import Engine, Job, Pace
 from truelabel.training.files import read_json, write_json
-
-Record = dict[str, Any]
-"""One line of a file of results."""
 
 
 def carry_out(
@@ -52,8 +52,8 @@ def carry_out(
 
     Returns:
         ``id``, ``setting``, ``seed``; ``scores``; ``curves``, those of the validation part too; ``valid``,
-        accuracy and loss on the noisy validation part at the epoch that was kept; and where and how long it ran, with
-        what it ran before the clock stopped it.
+        accuracy and loss on the noisy validation part at the epoch that was kept; where and how long it ran, with
+        what it ran up to the checkpoint that it went on from; and a hash of the library's files, its ``source``.
     """
     engine = engine or Engine()
     began = time.perf_counter()
@@ -63,12 +63,13 @@ def carry_out(
         spent = None if folder is None else folder / "seconds.json"
         before = read_json(spent)["seconds"] if spent is not None and spent.exists() else 0.0
         began -= before
-        try:
-            found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled, masks)
-        except Stopped:
+
+        def keep_time() -> None:
             if spent is not None:
                 write_json(spent, {"seconds": time.perf_counter() - began})
-            raise
+
+        pace = replace(pace or Pace(), on_save=keep_time)
+        found = _trained(setting, seed, engine, root, folder, pace, compiled, masks)
     return {
         "id": setting.identity(seed),
         "setting": setting.to_json(),
@@ -77,8 +78,18 @@ def carry_out(
         "seconds": round(time.perf_counter() - began, 2),
         "torch": torch.__version__,
         "truelabel": __version__,
-        "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "source": _source(),
+        "when": now(),
     }
+
+
+@functools.cache
+def _source() -> str:
+    library = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(library.rglob("*.py")):
+        digest.update(path.relative_to(library).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _trained(
@@ -128,11 +139,14 @@ def _trained(
         "valid": {name.removeprefix("valid_"): kept[name] for name in kept if name.startswith("valid_")},
         "epochs": len(rows),
         "notes": dict(learned.notes),
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else _processor(device),
+        "device": machine(device),
     }
 
 
-def _processor(device: torch.device) -> str:
+def machine(device: torch.device) -> str:
+    """What records call a device."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
     return f"{device.type}, {platform.machine()}, {os.cpu_count()} cores"
 
 

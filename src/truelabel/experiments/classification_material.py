@@ -86,14 +86,17 @@ def cifar100n(root: Path | None, train: int | None, test: int | None) -> Materia
     return _with_column(data.cifar100("train", root), data.cifar100("test", root), said, train, test)
 
 
-def clothing1m(root: Path | None, train: int | None, test: int | None, *, size: int = 224) -> Material:
+def clothing1m(
+    root: Path | None, train: int | None, test: int | None, *, size: int = 224, balanced: bool = False
+) -> Material:
     """Photographs with noisy labels to train on, with clean ones to test on.
 
     What the training photographs really show is not known: their labels in ``train`` are the noisy ones again, so no
-    score may be taken there. At 224 x 224 all of them take 150 GB; pass ``train``, or a smaller ``size``. The clean
-    validation photographs are :func:`truelabel.data.clothing1m`'s ``"clean_val"``.
+    score may be taken there. At 224 x 224 all of them take 150 GB; pass ``train``, or a smaller ``size``. With
+    ``balanced`` there are as many of every noisy label. The clean validation photographs are
+    :func:`truelabel.data.clothing1m`'s ``"clean_val"``.
     """
-    trained = data.clothing1m("noisy_train", root, size=size, limit=train)
+    trained = data.clothing1m("noisy_train", root, size=size, limit=train, balanced=balanced)
     tested = data.clothing1m("clean_test", root, size=size, limit=test)
     return Material(trained, tested, one_column(trained.labels.astype(np.int64), trained))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
-from truelabel.experiments.calculation import Calculation
-from truelabel.experiments.plan import Planned
+from truelabel.experiments.plan import Planned, cost_of, kind_of
+from truelabel.experiments.records import Record
 from truelabel.experiments.work import Ended
 
 
@@ -14,22 +14,25 @@ class Estimate:
 
     Args:
         workers: runs at once.
+        before: records of earlier calls on such a machine, which count for kinds of which none has ended in this one.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, before: Iterable[Record] = ()) -> None:
         self.workers = workers
         self.seen: dict[tuple[str, ...], tuple[float, float]] = {}
+        self.before: dict[tuple[str, ...], tuple[float, float]] = {}
+        for record in before:
+            _add(self.before, kind_of(record["setting"]), record["seconds"], cost_of(record["setting"]))
 
     def see(self, run: Planned, ended: Ended) -> None:
         """A run that has ended; what failed or was not ours tells nothing."""
         if ended.record is not None and "seconds" in ended.record:
-            for kind in ((), _kind(run)):
-                seconds, cost = self.seen.get(kind, (0.0, 0.0))
-                self.seen[kind] = seconds + ended.record["seconds"], cost + run.cost
+            for kind in ((), run.kind):
+                _add(self.seen, kind, ended.record["seconds"], run.cost)
 
     def seconds(self, left: Collection[Planned]) -> float | None:
-        """Until all that are left have ended; those that are under way are half done on average."""
-        if not self.seen:
+        """Until all that are left have ended, if that can be said; those under way are half done on average."""
+        if () not in self.seen and any(run.kind not in self.before for run in left):
             return None
         each = sorted(self._of(run) for run in left)
         under_way = min(self.workers, len(each))
@@ -38,12 +41,10 @@ class Estimate:
         return work / max(1, under_way)
 
     def _of(self, run: Planned) -> float:
-        seconds, cost = self.seen.get(_kind(run), self.seen[()])
+        seconds, cost = self.seen.get(run.kind) or self.before.get(run.kind) or self.seen[()]
         return run.cost * seconds / cost
 
 
-def _kind(run: Planned) -> tuple[str, ...]:
-    setting = run.setting
-    if isinstance(setting, Calculation):
-        return (setting.calculation,)
-    return setting.data, str(setting.network), setting.method
+def _add(seen: dict[tuple[str, ...], tuple[float, float]], kind: tuple[str, ...], seconds: float, cost: float) -> None:
+    before = seen.get(kind, (0.0, 0.0))
+    seen[kind] = before[0] + seconds, before[1] + cost

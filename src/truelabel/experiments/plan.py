@@ -40,9 +40,23 @@ class Planned:
     @property
     def cost(self) -> float:
         """How long it takes, in no unit: epochs times examples."""
-        if isinstance(self.setting, Calculation):
-            return 1.0
-        return float(self.setting.training.epochs * (self.setting.train or 50_000))
+        return cost_of(self.setting.to_json())
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What takes as long for the same cost: data, network and method."""
+        return kind_of(self.setting.to_json())
+
+
+def cost_of(setting: Mapping[str, Any]) -> float:
+    """:attr:`Planned.cost` of a setting as records have it."""
+    return 1.0 if "calculation" in setting else float(setting["training"]["epochs"] * (setting["train"] or 50_000))
+
+
+def kind_of(setting: Mapping[str, Any]) -> tuple[str, ...]:
+    """:attr:`Planned.kind` of a setting as records have it."""
+    names = ("calculation",) if "calculation" in setting else ("data", "network", "method")
+    return tuple(str(setting[name]) for name in names)
 
 
 @dataclass(frozen=True)

@@ -151,10 +151,8 @@ class Ray:
                 except ray.exceptions.RayError as error:
                     ended = Ended("failed", failure(run, site, " ".join(str(error).split())[:500]))
                 if ended.record is not None and site.results is not None:
-                    if _recorded(run, site):
-                        ended = Ended("elsewhere")
-                    else:
-                        Records(site.results).append([ended.record])
+                    new = Records(site.results).append_new(ended.record)
+                    ended = ended if new else Ended("elsewhere")
                 yield run, ended
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import importlib
 import json
 import os
@@ -18,6 +19,11 @@ except ImportError:  # Windows has no such locks: appending is then safe for one
 
 Record = dict[str, Any]
 """One line of a file of results."""
+
+
+def now() -> str:
+    """The time of a record."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 class Records:
@@ -76,17 +82,34 @@ class Records:
 
     def append(self, records: Sequence[Record]) -> None:
         """Write records at the end."""
-        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        with self._open() as file:
+            _write(file, records)
+
+    def append_new(self, record: Record) -> bool:
+        """Write a record at the end, unless its run has one without an error; whether it was written."""
+        with self._open() as file:
+            new = record["id"] not in self.finished()
+            if new:
+                _write(file, [record])
+        return new
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[IO[bytes]]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as file, _locked(file):
-            file.seek(0, os.SEEK_END)
-            if file.tell():
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":
-                    text = "\n" + text
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+            yield file
+
+
+def _write(file: IO[bytes], records: Sequence[Record]) -> None:
+    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    file.seek(0, os.SEEK_END)
+    if file.tell():
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) != b"\n":
+            text = "\n" + text
+    file.write(text.encode())
+    file.flush()
+    os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
@@ -108,6 +131,17 @@ def alone(path: Path) -> Iterator[None]:
         yield
 
 
+def check_claims(folder: Path) -> None:
+    """Raise a one-line ValueError if nothing can be claimed in a folder."""
+    try:
+        with alone(folder / "check"):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"checkpoints cannot be kept and locked in {folder} ({error.strerror}): choose another folder with work="
+        ) from error
+
+
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[bool]:
     """Whether this process is the only one that works on something; what it claims ends with the process.
@@ -122,7 +156,7 @@ def claimed(path: Path) -> Iterator[bool]:
             return
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             yield False
             return
         try:

@@ -11,11 +11,12 @@ from typing import Any
 
 from truelabel.data import MissingDataError
 from truelabel.experiments.calculation import Calculation
+from truelabel.experiments.carry_out import machine
 from truelabel.experiments.estimate import Estimate
 from truelabel.experiments.material import load_material
 from truelabel.experiments.plan import Planned, Shard, due, undecided
 from truelabel.experiments.pool import Here, Pool
-from truelabel.experiments.records import Records
+from truelabel.experiments.records import Record, Records, check_claims
 from truelabel.experiments.scale import Variation
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
@@ -81,6 +82,7 @@ def reproduce(
     minutes: float | None = None,
     pool: Pool | None = None,
     listen: Callable[[Progress], None] = lambda progress: None,
+    begin: Callable[[int, float | None], None] = lambda runs, seconds: None,
 ) -> Report:
     """Do what is missing of tables.
 
@@ -97,6 +99,7 @@ def reproduce(
         minutes: after which nothing is begun, and what is running stops at the end of an epoch.
         pool: who does the runs; this process by default.
         listen: told of every run that ended.
+        begin: told, before the first, how many runs there are and an estimate of seconds, if earlier records allow one.
     """
     shard, variation = shard or Shard(), variation or Variation()
     does: Pool = pool or Here()
@@ -106,15 +109,18 @@ def reproduce(
     ends: dict[str, End] = {}
     missing: dict[str, tuple[str, int]] = {}
     looked: dict[str, str | None] = {}
-    estimate = Estimate(does.workers)
+    estimate = Estimate(does.workers, _run_here(records, site))
     while True:
         waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in ends]
         waiting = _readable(waiting, site, variation, looked, missing)
         if not waiting or (end is not None and time.monotonic() >= end):
             break
         records.check_writable()
+        check_claims(site.work / "claims")
         left = {run.id: run for run in waiting}
         total = len(ends | left)
+        if not ends:
+            begin(total, estimate.seconds(left.values()))
         for run, ended in does.run(waiting, site, end):
             ends[run.id] = ended.end
             del left[run.id]
@@ -139,6 +145,20 @@ def reproduce(
         undecided(wanted, finished),
         missing,
     )
+
+
+def _run_here(records: Records, site: Site) -> list[Record]:
+    """What has been run on such a device, where there is one; calculations have none, and take no time to speak of.
+
+    This process must not ask a GPU for its name: whoever does so holds it, and those who are to share it would wait.
+    """
+    import torch
+
+    on_gpu = site.device == "cuda" or (site.device == "auto" and torch.cuda.device_count() > 0)
+    no_gpu = tuple(f"{kind}, " for kind in ("cpu", "mps"))
+    here = machine(torch.device("mps" if site.device == "mps" else "cpu"))
+    timed = [record for record in records.finished().values() if "device" in record and "seconds" in record]
+    return [r for r in timed if (not r["device"].startswith(no_gpu) if on_gpu else r["device"] == here)]
 
 
 def _readable(

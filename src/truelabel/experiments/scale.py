@@ -32,7 +32,7 @@ class Scale:
         epochs: at most.
         seeds: at most.
         stand_in: made-up files in the layout of the data instead of the data.
-        grid: values of each option at most, in a search.
+        grid: values of each option at most, in a search: as many, spread evenly.
         every_place: all places of a table; otherwise as few as have every row and every column among them.
     """
 
@@ -47,7 +47,7 @@ class Scale:
 
 SCALES: dict[ScaleName, Scale] = {
     "smoke": Scale(examples=48, test=24, epochs=1, seeds=1, stand_in=True, grid=1, every_place=False),
-    "small": Scale(examples=1000, test=1000, epochs=5, seeds=1, grid=2),
+    "small": Scale(examples=1000, test=1000, epochs=5, seeds=1, grid=2, every_place=False),
     "paper": Scale(),
 }
 SMOKE_NETWORKS = {"unet": "unet:4", "mlp": "mlp:16"}
@@ -237,9 +237,15 @@ def _grid(cell: Cell, variation: Variation, table: str) -> dict[str, Any]:
         grid[name] = tuple(value for value in grid[name] if value in stated[name])
     shortened = _in_time(replace(cell, grid=grid), variation)
     return {
-        name: tuple(values) if name in stated else tuple(values)[: variation.bounds.grid]
+        name: tuple(values) if name in stated else _spread(values, variation.bounds.grid)
         for name, values in shortened.items()
     }
+
+
+def _spread(values: Sequence[Any], most: int | None) -> tuple[Any, ...]:
+    if most is None or len(values) <= most:
+        return tuple(values)
+    return tuple(values[(2 * number + 1) * len(values) // (2 * most)] for number in range(most))
 
 
 def _least(value: int | None, bound: int | None) -> int | None:

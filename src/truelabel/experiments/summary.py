@@ -24,7 +24,8 @@ class Entry:
     """One metric of one place.
 
     Attributes:
-        text: as shown: mean, spread and number of seeds, the options chosen, or points of a curve; empty if not run.
+        text: as shown: mean, spread and number of seeds, the options chosen, or that of points of a curve; empty if
+            not run.
         mean: over seeds, in the unit of the table; None where there is no number.
         std: standard deviation over seeds; None for fewer than two.
         seeds: how many there are.
@@ -33,6 +34,8 @@ class Entry:
         mark: of a paired test against another row: *, † or ‡.
         best: not significantly worse than the best of its column (Welch's test).
         ran: whether there are records, which may lack this number: some methods have none.
+        curve: mean over seeds after every epoch, in the unit of the table; empty where there is no curve.
+        curve_std: standard deviation over seeds; empty for fewer than two.
     """
 
     text: str = ""
@@ -44,6 +47,8 @@ class Entry:
     mark: str = ""
     best: bool = False
     ran: bool = False
+    curve: tuple[float, ...] = ()
+    curve_std: tuple[float, ...] = ()
 
 
 Summary = dict[tuple[str, str, str], Entry]
@@ -68,7 +73,7 @@ def summarise(table: Table, finished: Finished, seeds: int | None = None) -> Sum
             if metric.shows == "options":
                 entry = Entry(_options(cell, finished), published=published, seeds=len(found))
             elif metric.shows == "curve":
-                entry = Entry(_curve(found, metric), published=published, seeds=len(found))
+                entry = _curve(found, metric, published)
             else:
                 entry = _entry(_values(found, metric), metric, published)
             summary[cell.row, cell.column, metric.name] = replace(entry, ran=bool(found))
@@ -80,8 +85,12 @@ def to_json(table: Table, summary: Summary) -> dict[str, Any]:
     places = []
     for (row, column, metric), entry in summary.items():
         place = {"row": row, "column": column, "metric": metric, "ours": entry.text, "seeds": entry.seeds}
-        place |= {"mean": entry.mean, "std": entry.std, "difference": entry.difference, "mark": entry.mark}
-        place["paper"] = None if entry.published is None else entry.published.plain
+        place |= {"mean": entry.mean, "std": entry.std, "difference": entry.difference}
+        place |= {"mark": entry.mark, "best": entry.best}
+        paper = entry.published or Published(None, None)
+        place |= {"paper": paper.plain or None, "paper_mean": paper.mean, "paper_std": paper.std}
+        if entry.curve:
+            place |= {"curve": list(entry.curve), "curve_std": list(entry.curve_std)}
         places.append(place)
     return {"table": table.name, "title": table.title, "places": places, "notes": list(table.notes)}
 
@@ -98,12 +107,18 @@ def _values(records: Sequence[Record], metric: Metric) -> dict[int, float]:
 def _entry(values: Mapping[int, float], metric: Metric, published: Published | None) -> Entry:
     if not values:
         return Entry(published=published)
-    mean = statistics.fmean(values.values())
-    std = statistics.stdev(values.values()) if len(values) > 1 else None
-    spread = "" if std is None else f" ± {std:.{metric.digits}f}"
-    text = f"{mean:.{metric.digits}f}{spread} ({len(values)})"
+    mean, std = _moments(list(values.values()))
+    text = f"{_said(mean, std, metric)} ({len(values)})"
     printed = None if published is None else published.mean
     return Entry(text, mean, std, len(values), published, None if printed is None else mean - printed)
+
+
+def _moments(values: Sequence[float]) -> tuple[float, float | None]:
+    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+
+
+def _said(mean: float, std: float | None, metric: Metric) -> str:
+    return f"{mean:.{metric.digits}f}" + ("" if std is None else f" ± {std:.{metric.digits}f}")
 
 
 def _options(cell: Cell, finished: Finished) -> str:
@@ -114,15 +129,21 @@ def _options(cell: Cell, finished: Finished) -> str:
     return ", ".join(f"{value:g}" if isinstance(value, int | float) else str(value) for value in options.values())
 
 
-def _curve(records: Sequence[Record], metric: Metric) -> str:
-    """Its mean over seeds after each quarter of the training."""
+def _curve(records: Sequence[Record], metric: Metric, published: Published | None) -> Entry:
+    """All of it, as far as the shortest goes; its text has the end of each quarter of the training."""
     curves = [record["curves"][metric.name] for record in records if record.get("curves", {}).get(metric.name)]
     if not curves:
-        return ""
-    shortest = min(map(len, curves))
-    ends = [max(1, round(shortest * quarter / QUARTERS)) - 1 for quarter in range(1, QUARTERS + 1)]
-    points = [metric.factor * statistics.fmean(curve[end] for curve in curves) for end in dict.fromkeys(ends)]
-    return " → ".join(f"{point:.{metric.digits}f}" for point in points)
+        return Entry(published=published)
+    points = [_moments([metric.factor * value for value in values]) for values in zip(*curves, strict=False)]
+    ends = [max(1, round(len(points) * quarter / QUARTERS)) - 1 for quarter in range(1, QUARTERS + 1)]
+    text = " → ".join(_said(*points[end], metric) for end in dict.fromkeys(ends))
+    return Entry(
+        f"{text} ({len(curves)})",
+        seeds=len(curves),
+        published=published,
+        curve=tuple(mean for mean, _ in points),
+        curve_std=tuple(std for _, std in points if std is not None),
+    )
 
 
 def block(row: str) -> str:

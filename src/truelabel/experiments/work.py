@@ -11,7 +11,7 @@ from typing import Literal
 
 from truelabel.experiments.carry_out import carry_out
 from truelabel.experiments.plan import Planned
-from truelabel.experiments.records import Record, Records, claimed
+from truelabel.experiments.records import Record, Records, claimed, now
 from truelabel.training import Engine, Pace, Stopped
 from truelabel.training.engine import Device
 
@@ -87,16 +87,16 @@ def work(planned: Planned, site: Site, seconds: float | None = None) -> Ended:
                 pace=Pace(save_every=site.save_every, end=end),
                 compiled=site.compiled,
                 masks=site.work / "masks",
-            )
+            ) | {"variation": dict(site.variation), "command": site.command}
         except Stopped:
             return Ended("stopped")
         except Exception as error:
             record = failure(planned, site, error)
-        record |= {"variation": dict(site.variation), "command": site.command}
-        if records is not None:
-            records.append([record])
+        new = records is None or records.append_new(record)
         # What went wrong may have been in the folder: a run that failed starts anew.
         shutil.rmtree(folder, ignore_errors=True)
+    if not new:
+        return Ended("elsewhere")
     return Ended("failed" if "error" in record else "done", record)
 
 
@@ -110,5 +110,7 @@ def failure(planned: Planned, site: Site, error: BaseException | str) -> Record:
         "seed": planned.seed,
         "error": told,
         "traceback": where,
+        "when": now(),
         "variation": dict(site.variation),
+        "command": site.command,
     }

@@ -185,6 +185,8 @@ def fit(
             if over or stopping or time.monotonic() - saved >= pace.save_every:
                 _save(state, fabric, folder)
                 saved = time.monotonic()
+                if pace.on_save is not None:
+                    pace.on_save()
             for listen in listeners:
                 listen(history)
             if stopping:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from truelabel.checks import check_amount
@@ -20,6 +21,7 @@ class Pace:
         save_every: seconds from one checkpoint to the next at least; 0 for one after every epoch.
         end: of :func:`time.monotonic`. At the end of the epoch in which it passes, the training saves itself and raises
             :class:`Stopped`. None: it goes on to its last epoch.
+        on_save: called after every checkpoint.
 
     Example:
         >>> Pace(end=time.monotonic() - 1).over
@@ -28,6 +30,7 @@ class Pace:
 
     save_every: float = 0.0
     end: float | None = None
+    on_save: Callable[[], None] | None = None
 
     def __post_init__(self) -> None:
         check_amount("save_every", self.save_every)

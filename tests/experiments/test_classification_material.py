@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from truelabel.data import cifar10n, cifar100n
+from truelabel.data import cifar10n, cifar100n, clothing1m
 from truelabel.experiments.material import load_material
 from truelabel.experiments.stand_ins import write_stand_in
 
@@ -80,6 +80,18 @@ def test_clothing_is_judged_by_clean_labels(tmp_path: Path) -> None:
     assert material.given is not None
     np.testing.assert_array_equal(material.given.label, material.train.labels)
     assert load_material("clothing1m", root=tmp_path, train=1, test=1).train.inputs.shape == (1, 3, 224, 224)
+
+
+def test_clothing_may_end_with_clean_photographs(tmp_path: Path) -> None:
+    write_stand_in("clothing1m", tmp_path)
+    material = load_material("clothing1m", root=tmp_path, train=40, size=28, balanced=True, validated=0.25)
+    noisy, clean = (clothing1m(part, tmp_path, size=28) for part in ("noisy_train", "clean_val"))
+    counts = np.bincount(material.train.labels[:-10], minlength=14)
+    assert set(counts.tolist()) == {min(30 // 14, np.bincount(noisy.labels, minlength=14).min())}
+    np.testing.assert_array_equal(material.train.labels[-10:], clean.labels[:10])
+    np.testing.assert_array_equal(material.train.inputs[-10:], clean.inputs[:10])
+    assert material.given is not None
+    np.testing.assert_array_equal(material.given.label, material.train.labels)
 
 
 def test_views_of_the_heart(tmp_path: Path) -> None:

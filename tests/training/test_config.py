@@ -22,6 +22,7 @@ from truelabel.training import TrainingConfig
         ({"weight_decay": -0.1}, "weight_decay must not be negative"),
         ({"validation": 1.0}, r"validation must lie in \[0, 1\)"),
         ({"patience": 0}, "patience must be a whole number of at least 1, or None"),
+        ({"hold_out": "first"}, "hold_out must be one of random, last, got 'first'"),
         ({"select": "first"}, "select must be one of best, best-accuracy, best-loss, last"),
         ({"precision": "8-bit"}, "precision must be one of 32-true, bf16-mixed"),
         ({"patch": (8,)}, r"size of a patch must be \(H, W\) or \(D, H, W\), got \(8,\)"),

@@ -28,6 +28,14 @@ def test_the_split_is_a_partition_and_depends_on_the_seed_only(job: Job, fabric:
     assert not torch.equal(Run(replace(job, seed=1), fabric).split.valid, split.valid)
 
 
+def test_the_last_may_be_held_out(job: Job, fabric: Fabric) -> None:
+    last = replace(job, config=replace(job.config, hold_out="last"))
+    for seed in (0, 1):
+        split = Run(replace(last, seed=seed), fabric).split
+        assert split.train.tolist() == list(range(108))
+        assert split.valid.tolist() == list(range(108, 120))
+
+
 def test_peers_start_differently_and_stages_independently(job: Job, fabric: Fabric) -> None:
     def start(stage: str, peer: int, seed: int = 0) -> Tensor:
         learners = Run(replace(job, seed=seed), fabric).build(stage, LEARNER, peers=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -87,16 +88,29 @@ def cifar100n(root: Path | None, train: int | None, test: int | None) -> Materia
 
 
 def clothing1m(
-    root: Path | None, train: int | None, test: int | None, *, size: int = 224, balanced: bool = False
+    root: Path | None,
+    train: int | None,
+    test: int | None,
+    *,
+    size: int = 224,
+    balanced: bool = False,
+    validated: float = 0.0,
 ) -> Material:
     """Photographs with noisy labels to train on, with clean ones to test on.
 
     What the training photographs really show is not known: their labels in ``train`` are the noisy ones again, so no
     score may be taken there. At 224 x 224 all of them take 150 GB; pass ``train``, or a smaller ``size``. With
-    ``balanced`` there are as many of every noisy label. The clean validation photographs are
-    :func:`truelabel.data.clothing1m`'s ``"clean_val"``.
+    ``balanced`` there are as many of every noisy label. ``validated`` is the share of them, at the end, that are
+    photographs to validate on, with clean labels.
     """
-    trained = data.clothing1m("noisy_train", root, size=size, limit=train, balanced=balanced)
+    clean = None if train is None else round(validated * train)
+    noisy = None if train is None or clean is None else train - clean
+    trained = data.clothing1m("noisy_train", root, size=size, limit=noisy, balanced=balanced)
+    if validated and clean != 0:
+        judged = data.clothing1m("clean_val", root, size=size, limit=clean)
+        both = [trained, judged]
+        inputs, labels = (np.concatenate([getattr(part, name) for part in both]) for name in ("inputs", "labels"))
+        trained = replace(trained, inputs=inputs, labels=labels)
     tested = data.clothing1m("clean_test", root, size=size, limit=test)
     return Material(trained, tested, one_column(trained.labels.astype(np.int64), trained))
 

@@ -14,7 +14,9 @@ Schedule = Literal["constant", "step", "cosine"]
 Select = Literal["best", "best-accuracy", "best-loss", "last"]
 Precision = Literal["32-true", "bf16-mixed"]
 
-LATER = {"epsilon": 1e-8}
+HoldOut = Literal["random", "last"]
+
+LATER: dict[str, object] = {"epsilon": 1e-8, "hold_out": "random"}
 """Settings that came after the first records and run folders, with the values that those had without saying so."""
 
 
@@ -37,6 +39,7 @@ class TrainingConfig:
         step_epochs: epochs (from 0) at which "step" steps.
         step_factor: what "step" multiplies by.
         validation: share of examples held out, with their noisy labels, to choose the epoch.
+        hold_out: which: "random" ones, or the "last", where the order of examples says which belong together.
         patience: stop after this many epochs without a better validation score; never if None.
         select: keep the weights of the epoch that is best on the validation part, or of the "last". "best-accuracy" is
             the highest accuracy on its noisy labels, ties by lower loss; "best-loss" the lowest loss; "best" leaves
@@ -67,6 +70,7 @@ class TrainingConfig:
     step_epochs: tuple[int, ...] = ()
     step_factor: float = 0.1
     validation: float = 0.1
+    hold_out: HoldOut = "random"
     patience: int | None = None
     select: Select = "best"
     precision: Precision = "32-true"
@@ -77,6 +81,7 @@ class TrainingConfig:
         for name, kind in (
             ("optimizer", Optimizer),
             ("schedule", Schedule),
+            ("hold_out", HoldOut),
             ("select", Select),
             ("precision", Precision),
         ):

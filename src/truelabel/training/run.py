@@ -297,5 +297,8 @@ def split_of(job: Job) -> Split:
     """Which examples a job trains on, and which it holds out; on the CPU."""
     examples = len(job.inputs)
     held_out = int(job.config.validation * examples)
-    order = torch.randperm(examples, generator=generator_of(job.seed, "", "split"))
+    if job.config.hold_out == "last":
+        order = torch.arange(examples).flip(0)
+    else:
+        order = torch.randperm(examples, generator=generator_of(job.seed, "", "split"))
     return Split(order[held_out:].sort().values, order[:held_out].sort().values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from truelabel.corruption import ConfusedAnnotators, EdgeAdded, Faithful, MaskRe
 from truelabel.data import discs
 from truelabel.methods import METHODS, learn
 from truelabel.selection import KeepAll
-from truelabel.training import Engine, Job, Run, TrainingConfig, TrainingSet, clean_probs
+from truelabel.training import Engine, Job, Run, TrainingConfig, TrainingSet, clean_probs, fit
 from truelabel.training.capture import CapturedStep
 from truelabel.training.divergence import FiniteWatch
 from truelabel.training.optimizers import build_optimizer
@@ -141,15 +142,6 @@ def interrupt_at(folder: Path, epoch: int) -> Any:
     return evaluate
 
 
-@pytest.mark.parametrize("method", ["cross-entropy", "noise-against-noise", "mixup", "annotator-confusion"])
-def test_captured_and_eager_training_agree(method: str) -> None:
-    job = image_job()
-    eager = learn(METHODS[method], job, Engine(device="cuda")).history.rows
-    captured = learn(METHODS[method], replace(job, capture=True), Engine(device="cuda")).history.rows
-    for ours, theirs in zip(captured, eager, strict=True):
-        assert ours["train_loss"] == pytest.approx(theirs["train_loss"], rel=0.05)
-
-
 def test_mixed_precision_trains() -> None:
     job = image_job()
     mixed = replace(job, config=replace(job.config, precision="bf16-mixed"))
@@ -187,11 +179,23 @@ def test_the_step_of_every_method_is_recorded(name: str, monkeypatch: pytest.Mon
     assert len(learned.history.rows) == 2
 
 
-@pytest.mark.parametrize("name", ["co-teaching", "decoupling", "mentornet"])
-def test_recorded_peers_learn_what_eager_ones_learn(name: str) -> None:
+@pytest.mark.parametrize("name", METHODS)
+def test_captured_and_eager_training_are_equal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loss and weights after an epoch of SGD, up to the order of sums.
+
+    Adam would make a whole step of the sign of a tiny gradient. Full float32, for eager and recorded steps may take
+    other algorithms of cuDNN, of which not all round to TF32.
+    """
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    monkeypatch.setitem(fit.__globals__, "tensor_cores", nullcontext)
+    job = image_job() if "classification" in METHODS[name].tasks else mask_job()
+    config = replace(job.config, epochs=1, optimizer="sgd", learning_rate=1e-2, select="last", augment=("crop", "flip"))
     method = METHODS[name].with_options(**QUICK.get(name, {}))
-    losses = []
-    for capture in (False, True):
-        learned = learn(method, replace(image_job(), capture=capture), Engine(device="cuda"))
-        losses.append([row["train_loss"] for row in learned.history.rows])
-    assert losses[1][:2] == pytest.approx(losses[0][:2], rel=0.02)
+    eager, captured = (
+        learn(method, replace(job, config=config, capture=capture), Engine(device="cuda")) for capture in (False, True)
+    )
+    ours, theirs = captured.history.rows[-1]["train_loss"], eager.history.rows[-1]["train_loss"]
+    assert ours == pytest.approx(theirs, rel=1e-4)
+    weights = eager.learner.state_dict()
+    for part, values in captured.learner.state_dict().items():
+        torch.testing.assert_close(values, weights[part], rtol=1e-3, atol=1e-4, msg=part)

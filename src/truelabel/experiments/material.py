@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,13 @@ MATERIALS: dict[str, Loader] = {
 
 
 def load_material(
-    name: str, *, root: Path | None = None, train: int | None = None, test: int | None = None, **options: Any
+    name: str,
+    *,
+    root: Path | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    keep: Path | None = None,
+    **options: Any,
 ) -> Material:
     """Train and test data of an experiment, split as its paper says.
 
@@ -47,6 +54,7 @@ def load_material(
         root: the data root, as in :func:`truelabel.data.data_root`.
         train: take the first so many training examples; all by default, and all where there are fewer.
         test: likewise.
+        keep: a folder in which what takes minutes to work out is kept for the next time.
         **options: of this material.
 
     Raises:
@@ -63,6 +71,9 @@ def load_material(
     check_counts(train, test)
     load = MATERIALS[name]
     known = [p.name for p in inspect.signature(load).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    if "keep" in known:
+        known.remove("keep")
+        load = partial(load, keep=keep)
     for option in options:
         if option not in known:
             raise ValueError(f"option {option!r} of {name} is unknown: it takes {', '.join(known) or 'none'}")

@@ -57,7 +57,7 @@ class Scene:
         cls, setting: Setting, seed: int, root: Path | None, device: torch.device, masks: Path | None = None
     ) -> Scene:
         """Load the data of a setting, and let the labels go wrong."""
-        material = _material(setting, data_root(root))
+        material = _material(setting, data_root(root), masks)
         generator = generator_of(seed, "experiment", "noise")
         if setting.noise == "given":
             if material.given is None:
@@ -128,12 +128,13 @@ def some_of(said: Annotations, generator: torch.Generator, labels: int | None = 
     return replace(said, example=said.example[kept], annotator=said.annotator[kept], label=said.label[kept])
 
 
-def _material(setting: Setting, root: Path) -> Material:
+def _material(setting: Setting, root: Path, keep: Path | None) -> Material:
     options = dict(setting.data_options)
     key = hashed({"root": str(root.resolve()), "data": [setting.data, setting.train, setting.test], "options": options})
     if key not in _LAST:
         _LAST.clear()  # first, so that two of them are never in memory at once
-        _LAST[key] = load_material(setting.data, root=root, train=setting.train, test=setting.test, **options)
+        sizes = {"train": setting.train, "test": setting.test}
+        _LAST[key] = load_material(setting.data, root=root, keep=keep, **sizes, **options)
     return _LAST[key]
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from truelabel import data
 from truelabel.data import Dataset, ReadImages
 from truelabel.data.published_trees import find_tree
+from truelabel.experiments.kept import kept
 from truelabel.experiments.material_parts import Material, first
 from truelabel.experiments.read_parts import as_dataset, cropped, first_images, split_cases
 from truelabel.fusion import fuse_images, spatial_staple
@@ -92,12 +93,20 @@ def brats2019(
     return Material(as_dataset(trained, "truth", "brats2019"), as_dataset(judged, "truth", "brats2019"))
 
 
-def lidc(root: Path | None, train: int | None, test: int | None, *, crop: Sequence[int] | None = None) -> Material:
+def lidc(
+    root: Path | None,
+    train: int | None,
+    test: int | None,
+    *,
+    crop: Sequence[int] | None = None,
+    keep: Path | None = None,
+) -> Material:
     """Lung nodules that four readers drew; the truth is the Spatial STAPLE consensus of the four, as in Zhang 2020.
 
     Of ``train/``, ``val/`` and ``test/`` the first 5000, 1000 and 1000 slices are used; those to validate on stand at
     the end of ``train``. Without these folders patients are shared out like 722, 144 and 144. ``crop`` cuts or pads to
-    ``(H, W)``, by default not at all: they are 180 x 180. The consensus takes about a sixth of a second a slice.
+    ``(H, W)``, by default not at all: they are 180 x 180. The consensus takes about a sixth of a second a slice, and is
+    kept in the folder ``keep``.
     """
     top = find_tree(root, ("lidc_crops", "."), "train/images/*/*.png")
     if next(top.glob("train/images/*/*.png"), None) is not None:
@@ -110,7 +119,8 @@ def lidc(root: Path | None, train: int | None, test: int | None, *, crop: Sequen
         parts = [map(everything.take, [np.flatnonzero(np.isin(patient, share))]) for share in shares]
     trained = cropped(first_images(parts[:-1], LUNG_SLICES[:2], train), crop)
     judged = cropped(first_images(parts[-1:], LUNG_SLICES[2:], test), crop)
-    return Material(_with_consensus(trained), _with_consensus(judged), trained.annotations, judged.annotations)
+    consensus = _with_consensus(trained, keep), _with_consensus(judged, keep)
+    return Material(*consensus, trained.annotations, judged.annotations)
 
 
 def pascal_voc(root: Path | None, train: int | None, test: int | None, *, size: Sequence[int] = (513, 513)) -> Material:
@@ -137,7 +147,13 @@ def _axial(volumes: Dataset, slices: Literal["lesion", "all"]) -> Dataset:
     return Dataset(inputs[shown], labels[shown].astype(np.int16), volumes.classes, volumes.name)
 
 
-def _with_consensus(read: ReadImages) -> Dataset:
+def _with_consensus(read: ReadImages, keep: Path | None) -> Dataset:
     assert read.images is not None
-    labels: npt.NDArray[Any] = fuse_images(read.annotations, spatial_staple).labels
-    return Dataset(read.images, labels.astype(np.int16), read.classes, "lidc")
+    said = read.annotations
+
+    def found() -> npt.NDArray[np.int16]:
+        labels: npt.NDArray[Any] = fuse_images(said, spatial_staple).labels
+        return labels.astype(np.int16)
+
+    labels = kept(keep, (said.example, said.annotator, said.label), found)
+    return Dataset(read.images, labels, read.classes, "lidc")

@@ -242,7 +242,7 @@ TUMOURS_NOTE = (
 )
 NODULES_NOTE = (
     "LIDC: the truth is the Spatial STAPLE consensus of the four readers, which they are also compared with. "
-    "Finding the consensus of 7,000 slices takes about twenty minutes before a training starts."
+    "Finding the consensus of 7,000 slices takes about twenty minutes before the first training starts."
 )
 ONE_READER = (
     "One reader, drawn at random, draws each image. A fusion of one mask is that mask: the first three rows are one method, "

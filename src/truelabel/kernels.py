@@ -28,7 +28,7 @@ def kernels_work(device: torch.device) -> bool:
 
 
 def is_watched(layer: nn.Module) -> bool:
-    """Whether somebody has put hooks on a layer, which kernels for several layers at once would pass over.
+    """Whether somebody has put hooks on a layer, or on all, which kernels for several layers at once would pass over.
 
     Example:
         >>> layer = torch.nn.Linear(2, 3)
@@ -36,7 +36,8 @@ def is_watched(layer: nn.Module) -> bool:
         >>> is_watched(layer)
         True
     """
-    return any((layer._forward_pre_hooks, layer._forward_hooks, layer._backward_pre_hooks, layer._backward_hooks))
+    own = layer._forward_pre_hooks, layer._forward_hooks, layer._backward_pre_hooks, layer._backward_hooks
+    return any(own) or nn.modules.module._has_any_global_hook()
 
 
 def _tried(device: torch.device) -> bool:

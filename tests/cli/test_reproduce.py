@@ -92,7 +92,7 @@ def test_shards_say_that_a_search_has_a_second_half(cli: Cli) -> None:
 def test_what_is_missing_is_named_and_nothing_is_written(cli: Cli) -> None:
     code, printed, errors = cli("reproduce", "englesson2023/figure-7")
     assert code == 1
-    assert "1 run left for want of data: mnist is not in " in errors
+    assert "1 run left for their data: mnist is not in " in errors
     assert "train-images-idx3-ubyte" in errors
     assert "not run" in printed
     assert not Path("results").exists()

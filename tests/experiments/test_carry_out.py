@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 from truelabel.experiments.calculation import Calculation
-from truelabel.experiments.carry_out import carry_out
+from truelabel.experiments.carry_out import _Clock, _source, carry_out
 from truelabel.experiments.setting import Setting
 from truelabel.training import Engine, Pace, Stopped
 
@@ -154,6 +155,34 @@ def test_the_score_is_by_the_true_labels_of_the_test_examples(setting: MakeSetti
     record = run(replace(noisy, training=replace(noisy.training, epochs=30, learning_rate=0.01)))
     assert record["valid"]["accuracy"] < 0.8
     assert record["scores"]["accuracy"] > 0.82
+
+
+def test_a_run_that_is_killed_knows_how_long_it_had_been_going(
+    setting: MakeSetting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, calls = _Clock.__call__, []
+
+    def written(clock: _Clock) -> None:
+        write(clock)
+        calls.append(clock)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Clock, "__call__", written)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(setting(epochs=4), 0, engine=CPU, folder=tmp_path / "run", pace=Pace(save_every=0))
+    spent = tmp_path / "run" / "seconds.json"
+    assert json.loads(spent.read_text())["seconds"] > 0
+    assert not (tmp_path / "run" / "main" / "finished.json").exists()
+
+
+def test_a_record_says_of_which_code_it_is(setting: MakeSetting, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run(setting())["source"]
+    assert re.fullmatch("[0-9a-f]{16}", first)
+    assert run(setting())["source"] == first == _source.__wrapped__()
+    with monkeypatch.context() as other:
+        other.setattr(Path, "read_bytes", lambda path: b"other code")
+        assert _source.__wrapped__() != first
 
 
 def test_how_long_it_ran_is_with_what_it_ran_before(setting: MakeSetting, tmp_path: Path) -> None:

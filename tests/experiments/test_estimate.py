@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.estimate import Estimate
 from truelabel.experiments.plan import Planned
 from truelabel.experiments.setting import Setting
@@ -25,6 +28,28 @@ def test_earlier_records_count_for_kinds_that_have_not_ended_yet() -> None:
     assert estimate.seconds([mixup, other]) == pytest.approx(10.0 + 12.0 / 2), "the longest is under way, half done"
     estimate.see(*timed("", 10, 40.0, "mixup"))
     assert estimate.seconds([mixup]) == pytest.approx(20.0)
+
+
+def test_calculations_take_no_time_to_speak_of_and_say_nothing_of_trainings() -> None:
+    calculated = Planned(Calculation(calculation="attenuated-loss", options={}), 0, "")
+    training, other = timed("", 10, 5.0), timed("", 10, 5.0, "mixup")
+    estimate = Estimate(1, [{"setting": training[0].setting.to_json(), "seconds": 12.0}])
+    assert estimate.seconds([training[0], calculated]) == pytest.approx(12.0 / 2)
+    estimate.see(calculated, Ended("done", {"seconds": 0.3}))
+    assert estimate.seconds([other[0]]) is None
+    assert estimate.seconds([training[0], calculated]) == pytest.approx(0.3 + 12.0 / 2)
+
+
+def test_records_that_lack_something_tell_nothing() -> None:
+    setting = timed("", 10, 5.0)[0].setting.to_json()
+    partly = {name: value for name, value in setting.items() if name != "network"}
+    odd: list[dict[str, Any]] = [
+        {"seconds": 1.0},
+        {"setting": partly, "seconds": 1.0},
+        {"setting": setting, "seconds": None},
+        {"setting": 3},
+    ]
+    assert Estimate(1, odd).seconds([timed("", 10, None)[0]]) is None
 
 
 def test_an_estimate_goes_by_the_kind_of_run_and_by_what_runs_beside_it() -> None:

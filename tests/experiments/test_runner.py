@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from truelabel.experiments.catalogue import PAPERS
 from truelabel.experiments.plan import Shard, due
-from truelabel.experiments.records import Records, claimed
-from truelabel.experiments.runner import Progress, reproduce, site_for
+from truelabel.experiments.records import Records, claimed, fcntl
+from truelabel.experiments.runner import Progress, _not_there, reproduce, site_for
 from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.setting import Setting
+from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
 from truelabel.experiments.summary import summarise
 from truelabel.experiments.table import Cell, Table
 from truelabel.experiments.work import Site
@@ -97,8 +101,56 @@ def test_the_clock_stops_inside_a_run_which_then_goes_on_and_ends_alike(
 
 def test_what_cannot_be_written_is_found_out_before_anything_is_run(table: Table, tmp_path: Path, site: Site) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match=r"^records cannot be written to .*r.jsonl \(.*\): choose another folder"):
+    with pytest.raises(ValueError, match=r"^records cannot be written to .*r.jsonl and locked \(.*\): choose"):
         reproduce([table], Records(tmp_path / "file" / "r.jsonl"), site, listen=lambda progress: pytest.fail("it ran"))
+
+
+@pytest.mark.parametrize(("what", "message"), [("claims", "^checkpoints cannot be"), ("results", "^records cannot be")])
+def test_a_file_system_without_locks_is_found_out_before_anything_is_run(
+    what: str, message: str, table: Table, records: Records, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
+
+    def refuse(file: Any, operation: int) -> None:
+        if what in Path(file.name).parts:
+            raise OSError(errno.ENOLCK, "No locks available")
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(ValueError, match=message + r".* \(No locks available\): choose another folder with"):
+        reproduce([table], records, site, listen=lambda progress: pytest.fail("it ran"))
+
+
+def test_how_long_it_takes_is_told_before_the_first_run_by_earlier_records(
+    table: Table, records: Records, site: Site
+) -> None:
+    told: list[tuple[int, float | None]] = []
+    for seeds in (1, 2, 2):
+        reproduce([table], records, site, seeds=seeds, begin=lambda runs, seconds: told.append((runs, seconds)))
+    (first, nothing), (second, seconds) = told
+    assert (first, second) == (8, 4)
+    assert nothing is None
+    assert seconds is not None
+    assert 0 < seconds < sum(record["seconds"] for record in records.read())
+    reproduce([table], records, replace(site, device="auto"), seeds=3, begin=lambda *given: told.append(given))
+    assert (told[-1][1] is None) == torch.cuda.is_available()
+
+
+USED = {
+    run.setting.data: run.setting
+    for paper in PAPERS.values()
+    for run in due([(table, 1) for table in paper.tables], {})
+    if isinstance(run.setting, Setting) and run.setting.data in STAND_INS
+}
+
+
+@pytest.mark.parametrize("data", USED)
+def test_data_that_is_there_is_seen_to_be_there(data: str, site: Site, tmp_path: Path) -> None:
+    options = {**USED[data].data_options, **STAND_INS[data].options}
+    here = replace(site, root=tmp_path)
+    assert "expected" in str(_not_there(USED[data], here, stand_in=False))
+    write_stand_in(data, tmp_path)
+    assert _not_there(replace(USED[data], data_options=options), here, stand_in=False) is None
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -6,7 +6,7 @@ import os
 import random
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
@@ -109,7 +109,9 @@ def test_the_identity_is_a_hash_of_sorted_json() -> None:
         "seed": 3,
         "test": None,
         "train": None,
-        "training": BASE.training.to_json(),
+        "training": {
+            name: value for name, value in asdict(BASE.training).items() if name not in ("epsilon", "hold_out")
+        },
     }
     text = json.dumps(plain, sort_keys=True)
     assert BASE.identity(3) == hashlib.sha256(text.encode()).hexdigest()[:16]

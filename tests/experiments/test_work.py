@@ -3,7 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from truelabel.experiments.carry_out import carry_out
 from truelabel.experiments.plan import Planned
 from truelabel.experiments.records import Records, claimed
 from truelabel.experiments.setting import Setting
@@ -36,6 +40,20 @@ def test_what_another_process_has_or_has_done_is_left_to_it(
     assert work(planned, here).end == "done"
     assert work(planned, here).end == "elsewhere"
     assert len(Records(tmp_path / "r.jsonl").read()) == 1
+
+
+def test_what_another_process_has_done_meanwhile_is_written_once(
+    setting: Callable[..., Setting], site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned, here = Planned(setting(), 0, "a run"), replace(site, results=tmp_path / "r.jsonl")
+
+    def late(*given: Any, **more: Any) -> Any:
+        Records(tmp_path / "r.jsonl").append([{"id": planned.id, "scores": {}}])
+        return carry_out(*given, **more)
+
+    monkeypatch.setitem(work.__globals__, "carry_out", late)
+    assert work(planned, here).end == "elsewhere"
+    assert Records(tmp_path / "r.jsonl").read() == [{"id": planned.id, "scores": {}}]
 
 
 def test_a_run_that_was_stopped_has_no_record_but_a_checkpoint(

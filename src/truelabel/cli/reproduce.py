@@ -220,7 +220,7 @@ def _list(table: str, as_json: bool) -> None:
 
 
 def _begin(runs: int, seconds: float | None) -> None:
-    about = "" if seconds is None else f", about {_duration(seconds)} by what has been run on such a machine"
+    about = "" if seconds is None else f", about {_duration(seconds)} by earlier records"
     typer.echo(f"{_counted(runs, 'run')} to do{about}; a line for each that ends", err=True)
 
 
@@ -248,7 +248,7 @@ def _duration(seconds: float) -> str:
 
 def _sum_up(report: Report, path: Path, sharded: bool) -> None:
     parts = [f"{_counted(report.done, 'new record')} in {path}"]
-    parts += [f"{_counted(report.failed, 'run')} failed, see the error there"] if report.failed else []
+    parts += [f"{_counted(report.failed, 'run')} failed, see there why"] if report.failed else []
     parts += [f"{report.stopped} stopped by the clock"] if report.stopped else []
     parts += [f"another call is doing {report.elsewhere}"] if report.elsewhere else []
     waiting = report.left - report.failed
@@ -261,7 +261,7 @@ def _sum_up(report: Report, path: Path, sharded: bool) -> None:
         )
     typer.echo("; ".join(parts), err=True)
     for why, runs in report.missing.values():
-        typer.echo(f"{_counted(runs, 'run')} left for want of data: {why}", err=True)
+        typer.echo(f"{_counted(runs, 'run')} left for their data: {why}", err=True)
 
 
 def _show(

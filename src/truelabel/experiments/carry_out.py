@@ -8,7 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def carry_out(
         accuracy and loss on the noisy validation part at the epoch that was kept; where and how long it ran, with
         what it ran up to the checkpoint that it went on from; and a hash of the library's files, its ``source``.
     """
-    engine = engine or Engine()
+    engine, source = engine or Engine(), _source()
     began = time.perf_counter()
     if isinstance(setting, Calculation):
         found = {"scores": dict(calculate(setting.calculation, seed, **dict(setting.options)))}
@@ -64,12 +64,9 @@ def carry_out(
         before = read_json(spent)["seconds"] if spent is not None and spent.exists() else 0.0
         began -= before
 
-        def keep_time() -> None:
-            if spent is not None:
-                write_json(spent, {"seconds": time.perf_counter() - began})
-
-        pace = replace(pace or Pace(), on_save=keep_time)
-        found = _trained(setting, seed, engine, root, folder, pace, compiled, masks)
+        if spent is not None:
+            pace = replace(pace or Pace(), on_save=_Clock(spent, began))
+        found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled, masks)
     return {
         "id": setting.identity(seed),
         "setting": setting.to_json(),
@@ -78,9 +75,20 @@ def carry_out(
         "seconds": round(time.perf_counter() - began, 2),
         "torch": torch.__version__,
         "truelabel": __version__,
-        "source": _source(),
+        "source": source,
         "when": now(),
     }
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """Writes down for how long a run has been going."""
+
+    path: Path
+    began: float
+
+    def __call__(self) -> None:
+        write_json(self.path, {"seconds": time.perf_counter() - self.began})
 
 
 @functools.cache

@@ -24,7 +24,7 @@ VALIDATING = 14_313
 """Photographs of Clothing1M with clean labels, to validate on."""
 
 PHOTOGRAPHS = 210_000 + VALIDATING
-"""15,000 of every noisy label, and these: 34 GB, of which the paper has 42."""
+"""15,000 of every noisy label, and these: 34 GB, of which the paper has 42. Reading them takes twice as much."""
 
 VALIDATED = VALIDATING / PHOTOGRAPHS
 
@@ -376,7 +376,7 @@ CHOSEN = (
 CLOTHES = (
     "Clothing1M: trained from scratch, while the paper starts from ImageNet's weights, which are not at hand; the published "
     "code also takes mean and standard deviation of its photographs out. The first 15,000 of every noisy label are trained "
-    "on, which is what fits into 32 GB; the paper draws 18,976 of each, in every epoch anew."
+    "on, which is 34 GB, and twice as much while they are read; the paper draws 18,976 of each, in every epoch anew."
 )
 TABLES = (
     Table(

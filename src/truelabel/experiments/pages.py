@@ -74,8 +74,9 @@ def variations(records: Sequence[Record]) -> list[Variation]:
         said = record.get("variation", {})
         if said.get("scale", "paper") != "smoke" and said.keys() <= known:
             variation = Variation.from_json(said)
-            for plainer in (replace(variation, grid=(), epsilon=None), replace(variation, grid=()), variation):
-                found[plainer] = None
+            plainer = replace(variation, epsilon=None)
+            for each in (replace(plainer, grid=()), plainer, replace(variation, grid=()), variation):
+                found[each] = None
     return list(found)
 
 
@@ -121,7 +122,7 @@ def _parts(table: Table, finished: Finished, found: Sequence[Variation]) -> Iter
         # Some values of a search that others have tried on the way are nothing to show.
         if any(entry.seeds for (row, column, _), entry in summary.items() if (row, column) in places):
             left = len(due([(at_scale, at_scale.seeds)], finished))
-            state = "complete" if not left else f"{left} runs are missing"
+            state = "complete" if not left else "1 run is missing" if left == 1 else f"{left} runs are missing"
             yield f"**{variation.says()}**{_where(at_scale, finished)}; {state}.\n"
             yield f"{markdown(at_scale, summary)}\n"
 

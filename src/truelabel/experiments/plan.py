@@ -49,7 +49,7 @@ class Planned:
 
 
 def cost_of(setting: Mapping[str, Any]) -> float:
-    """:attr:`Planned.cost` of a setting as records have it."""
+    """:attr:`Planned.cost` of a setting as records have it; what takes all of its data has some 50,000 examples."""
     return 1.0 if "calculation" in setting else float(setting["training"]["epochs"] * (setting["train"] or 50_000))
 
 

@@ -33,10 +33,14 @@ class Pool(Protocol):
 
     Attributes:
         workers: how many at once.
+        on_this_machine: whether this machine does them.
     """
 
     @property
     def workers(self) -> int: ...
+
+    @property
+    def on_this_machine(self) -> bool: ...
 
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]: ...
 
@@ -46,6 +50,7 @@ class Here:
     """One run after another, in this process."""
 
     workers = 1
+    on_this_machine = True
 
     def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""
@@ -68,6 +73,7 @@ class Processes:
     """
 
     workers: int
+    on_this_machine = True
 
     def __post_init__(self) -> None:
         check_whole("workers", self.workers)
@@ -118,6 +124,7 @@ class Ray:
 
     workers: int
     gpus: float = 0.0
+    on_this_machine = False
 
     def __post_init__(self) -> None:
         check_whole("workers", self.workers)
@@ -204,8 +211,8 @@ def _recorded(run: Planned, site: Site) -> bool:
 def _died(run: Planned, site: Site, code: int | None) -> Ended:
     """A process that ended on its own could not write down what became of its run."""
     record = failure(run, site, f"the process died with exit code {code}, {WHY_DIED}")
-    if site.results is not None:
-        Records(site.results).append([record])
+    if site.results is not None and not Records(site.results).append_new(record):
+        return Ended("elsewhere")
     return Ended("failed", record)
 
 

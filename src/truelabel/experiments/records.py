@@ -50,20 +50,11 @@ class Records:
 
     def read(self) -> list[Record]:
         """All records that are whole, in the order in which they were written."""
-        if not self.path.exists():
-            return []
-        records = []
-        for line in self.path.read_bytes().split(b"\n"):
-            # Neither JSON nor, if it was cut within a letter, text.
-            with contextlib.suppress(json.JSONDecodeError, UnicodeDecodeError):
-                record = json.loads(line.decode())
-                if isinstance(record, dict) and "id" in record:
-                    records.append(record)
-        return records
+        return _whole(self.path.read_bytes()) if self.path.exists() else []
 
     def finished(self) -> dict[str, Record]:
         """The record of every run that ended well, by its id."""
-        return {record["id"]: record for record in self.read() if "error" not in record}
+        return _ended_well(self.read())
 
     def failed(self) -> dict[str, Record]:
         """The last record of every run that only ever failed, by its id."""
@@ -73,11 +64,12 @@ class Records:
     def check_writable(self) -> None:
         """Raise a one-line ValueError if nothing could be appended: better now than after hours of training."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.open("ab").close()
+            with self._open():
+                pass
         except OSError as error:
             raise ValueError(
-                f"records cannot be written to {self.path} ({error.strerror}): choose another folder with results="
+                f"records cannot be written to {self.path} and locked ({error.strerror}): "
+                "choose another folder with results="
             ) from error
 
     def append(self, records: Sequence[Record]) -> None:
@@ -88,7 +80,8 @@ class Records:
     def append_new(self, record: Record) -> bool:
         """Write a record at the end, unless its run has one without an error; whether it was written."""
         with self._open() as file:
-            new = record["id"] not in self.finished()
+            file.seek(0)
+            new = record["id"] not in _ended_well(_whole(file.read()))
             if new:
                 _write(file, [record])
         return new
@@ -98,6 +91,21 @@ class Records:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as file, _locked(file):
             yield file
+
+
+def _whole(lines: bytes) -> list[Record]:
+    records = []
+    for line in lines.split(b"\n"):
+        # Neither JSON nor, if it was cut within a letter, text.
+        with contextlib.suppress(json.JSONDecodeError, UnicodeDecodeError):
+            record = json.loads(line.decode())
+            if isinstance(record, dict) and "id" in record:
+                records.append(record)
+    return records
+
+
+def _ended_well(records: Sequence[Record]) -> dict[str, Record]:
+    return {record["id"]: record for record in records if "error" not in record}
 
 
 def _write(file: IO[bytes], records: Sequence[Record]) -> None:
@@ -156,7 +164,7 @@ def claimed(path: Path) -> Iterator[bool]:
             return
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except (BlockingIOError, PermissionError):  # as other systems say it
             yield False
             return
         try:

@@ -23,8 +23,8 @@ from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
 from truelabel.experiments.table import Table
 from truelabel.experiments.work import End, Ended, Site
 
-LOOK = 8
-"""Examples that are read to see whether the data is there."""
+LOOK = 16
+"""Examples that are read to see whether the data is there: one of every class at least where these are balanced."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def reproduce(
     ends: dict[str, End] = {}
     missing: dict[str, tuple[str, int]] = {}
     looked: dict[str, str | None] = {}
-    estimate = Estimate(does.workers, _run_here(records, site))
+    estimate = Estimate(does.workers, _run_here(records, site) if does.on_this_machine else ())
     while True:
         waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in ends]
         waiting = _readable(waiting, site, variation, looked, missing)
@@ -148,15 +148,16 @@ def reproduce(
 
 
 def _run_here(records: Records, site: Site) -> list[Record]:
-    """What has been run on such a device, where there is one; calculations have none, and take no time to speak of.
+    """What has been run on such a device, or on any of NVIDIA's GPUs where there is one.
 
     This process must not ask a GPU for its name: whoever does so holds it, and those who are to share it would wait.
     """
     import torch
 
-    on_gpu = site.device == "cuda" or (site.device == "auto" and torch.cuda.device_count() > 0)
-    no_gpu = tuple(f"{kind}, " for kind in ("cpu", "mps"))
-    here = machine(torch.device("mps" if site.device == "mps" else "cpu"))
+    auto, no_gpu = site.device == "auto", ("cpu, ", "mps, ")
+    on_gpu = site.device == "cuda" or (auto and torch.cuda.device_count() > 0)
+    on_mps = site.device == "mps" or (auto and torch.backends.mps.is_available())
+    here = machine(torch.device("mps" if on_mps else "cpu"))
     timed = [record for record in records.finished().values() if "device" in record and "seconds" in record]
     return [r for r in timed if (not r["device"].startswith(no_gpu) if on_gpu else r["device"] == here)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -114,7 +115,10 @@ def _entry(values: Mapping[int, float], metric: Metric, published: Published | N
 
 
 def _moments(values: Sequence[float]) -> tuple[float, float | None]:
-    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return mean, None
+    return mean, statistics.stdev(values) if math.isfinite(mean) else math.nan
 
 
 def _said(mean: float, std: float | None, metric: Metric) -> str:

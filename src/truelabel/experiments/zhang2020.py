@@ -232,7 +232,7 @@ DIGITS_NOTE = (
 )
 LESIONS_NOTE = (
     "MSLesion: axial slices where the first rater, taken for the truth, drew a lesion, of 10 scans to train and 11 to test "
-    "on, since the published network is of two dimensions. The last fifth of the slices, those of the last scans, is the validation part. "
+    "on, since the published network is of two dimensions. The last fifth of the slices, of the last scans, one of which it cuts, is the validation part. "
     "The wrong reader misses 10 of 20 lesion pixels in a row instead of 100 of 200, which many a slice does not have."
 )
 SPLIT = "Which slices of a tumour the paper takes is not published: ten, spread evenly."

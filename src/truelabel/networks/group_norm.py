@@ -49,7 +49,7 @@ class LeakyGroupNorm(nn.GroupNorm):
     def __init__(self, num_groups: int, num_channels: int, slope: float = 0.01, shift: Tensor | None = None) -> None:
         super().__init__(num_groups, num_channels)
         self.slope = slope
-        self.shift = None if shift is None else nn.Parameter(shift.detach())
+        self.shift = None if shift is None else nn.Parameter(shift.detach().clone())
 
     def extra_repr(self) -> str:
         """With the slope."""

@@ -185,7 +185,7 @@ def fit(
             if over or stopping or time.monotonic() - saved >= pace.save_every:
                 _save(state, fabric, folder)
                 saved = time.monotonic()
-                if pace.on_save is not None:
+                if pace.on_save is not None and fabric.is_global_zero:
                     pace.on_save()
             for listen in listeners:
                 listen(history)

@@ -21,7 +21,7 @@ class Pace:
         save_every: seconds from one checkpoint to the next at least; 0 for one after every epoch.
         end: of :func:`time.monotonic`. At the end of the epoch in which it passes, the training saves itself and raises
             :class:`Stopped`. None: it goes on to its last epoch.
-        on_save: called after every checkpoint.
+        on_save: called after every checkpoint, in the first process.
 
     Example:
         >>> Pace(end=time.monotonic() - 1).over

@@ -88,9 +88,9 @@ def page(paper: Paper, records: Sequence[Record]) -> str:
         "",
         f"{paper.title}. Made by `make tables` from `results/{paper.name}.jsonl`; do not edit.",
         "",
-        "Each place has our mean ± standard deviation and the number of seeds, the paper's number, and the difference. Bold "
-        "is what is as good as the best of its column by Welch's test, if a table has that, and of the paper's what it prints "
-        "so; *, † and ‡ are paired tests at 5, 1 and 0.1 %.",
+        "Each place has our mean ± standard deviation and the number of seeds, the paper's number, and the difference. "
+        "Bold is what is as good as the best of its column by Welch's test, if a table has that, and of the paper's "
+        "what it prints so; *, † and ‡ are paired tests at 5, 1 and 0.1 %.",
         "",
     ]
     waiting = []

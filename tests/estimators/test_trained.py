@@ -46,7 +46,7 @@ def test_every_setting_of_a_training_reaches_it(kind: type[Trained]) -> None:
     for setting in fields(TrainingConfig):
         if setting.name not in changed:
             assert getattr(config, setting.name) == setting.default
-    not_offered = {"epsilon", "momentum", "step_factor", "patch"}
+    not_offered = {"epsilon", "hold_out", "momentum", "step_factor", "patch"}
     assert {setting.name for setting in fields(TrainingConfig)} - set(changed) <= not_offered
 
 

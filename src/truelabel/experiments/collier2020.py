@@ -284,7 +284,7 @@ SEGMENTATION = (
 )
 
 
-def _noisy_table(name: str, title: str, noise: str, text: str, found: str) -> Table:
+def _noisy_table(name: str, title: str, noise: str, text: str, found: str, *notes: str) -> Table:
     return Table(
         name=name,
         title=title,
@@ -294,12 +294,21 @@ def _noisy_table(name: str, title: str, noise: str, text: str, found: str) -> Ta
         published=_published(text),
         test="paired",
         against=OURS,
-        notes=(f"The paper found τ* = {found} for {', '.join(COLUMNS)}.", *PROTOCOL, *BASELINES),
+        notes=(f"The paper found τ* = {found} for {', '.join(COLUMNS)}.", *notes, *PROTOCOL, *BASELINES),
     )
 
 
 TABLES = (
-    _noisy_table("table-1", "heteroscedastic noise: 20 to 60 % of classes 5 to 9", "main", TABLE_1, "5, 10 and 5"),
+    _noisy_table(
+        "table-1",
+        "heteroscedastic noise: 20 to 60 % of classes 5 to 9",
+        "main",
+        TABLE_1,
+        "5, 10 and 5",
+        "MNIST on LeNet-5, without dropout, learns labels by heart from the fifth epoch on: its likelihood is 0.02 below the "
+        "paper's. It shows no effect of τ: which epoch is the best by noisy accuracy moves the likelihood by up to 0.025, the "
+        "paper's effect is 0.004; see results/README.md. The paper's network has still to be run.",
+    ),
     Table(
         name="table-2",
         title="segmentation of Cityscapes and Pascal VOC",

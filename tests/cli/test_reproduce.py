@@ -168,3 +168,11 @@ def test_a_wrong_call_is_one_line(arguments: list[str], message: str, cli: Cli) 
     assert errors.startswith(f"error: {message}")
     assert errors.count("\n") == 1
     assert not Path("results").exists()
+
+
+def test_a_page_that_cannot_be_written_is_told_in_a_line(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, _, errors = cli("reproduce", "englesson2023", "--markdown", str(tmp_path / "file" / "page.md"))
+    assert code == 1
+    assert errors.startswith("error: --markdown ")
+    assert errors.endswith("): name another file\n")

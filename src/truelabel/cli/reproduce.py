@@ -91,7 +91,12 @@ def reproduce(
     if markdown is not None:
         from truelabel.atomic import write_atomically
 
-        write_atomically(markdown, page(paper, records.read()).encode())
+        try:
+            write_atomically(markdown, page(paper, records.read()).encode())
+        except OSError as error:
+            raise ValueError(
+                f"--markdown {markdown} cannot be written ({error.strerror}): name another file"
+            ) from error
         typer.echo(f"wrote {markdown}")
         return
     matching = _matching(tables, rows or [], columns or [])

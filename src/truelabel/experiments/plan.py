@@ -6,6 +6,7 @@ import fnmatch
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from truelabel.experiments.calculation import Calculation
@@ -37,12 +38,12 @@ class Planned:
         """Of its record."""
         return self.setting.identity(self.seed)
 
-    @property
+    @cached_property  # every run is asked anew whenever one ends
     def cost(self) -> float:
         """How long it takes, in no unit: epochs times examples."""
         return cost_of(self.setting.to_json())
 
-    @property
+    @cached_property
     def kind(self) -> tuple[str, ...]:
         """What takes as long for the same cost: data, network and method."""
         return kind_of(self.setting.to_json())

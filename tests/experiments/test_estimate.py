@@ -7,6 +7,7 @@ import pytest
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.estimate import Estimate
 from truelabel.experiments.plan import Planned
+from truelabel.experiments.reached import Reached
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.work import Ended
 from truelabel.training import TrainingConfig
@@ -67,3 +68,42 @@ def test_an_estimate_goes_by_the_kind_of_run_and_by_what_runs_beside_it() -> Non
     # Four of eight are under way, half done on average.
     assert four.seconds([mixup[0]] * 8) == pytest.approx((8 - 2) * 30 / 4)
     assert four.seconds([]) == 0.0
+
+
+def test_before_any_has_ended_the_pace_of_what_is_under_way_counts() -> None:
+    first, second = timed("", 10, None)[0], timed("", 20, None, "mixup")[0]
+    estimate = Estimate(1)
+    estimate.hear(first, Reached("main", 1, 10, 7.0))
+    assert estimate.seconds([first]) == pytest.approx(9 * 7.0)
+    # The first epoch had 5 seconds to prepare.
+    estimate.hear(first, Reached("main", 3, 10, 11.0))
+    assert estimate.seconds([first]) == pytest.approx(7 * 2.0)
+    assert estimate.seconds([first, second]) == pytest.approx(14.0 + 2 * 25.0), "ten epochs would take 25 seconds"
+    assert [(run.id, reached.epoch) for run, reached in estimate.heard] == [(first.id, 3)]
+    estimate.see(first, Ended("done", {"seconds": 30.0}))
+    assert not estimate.heard
+    assert estimate.seconds([second]) == pytest.approx(60.0 / 2), "under way, and half done"
+
+
+def test_of_a_kind_that_is_known_what_comes_after_the_stage_counts_too() -> None:
+    run, other = timed("", 10, None)[0], timed("", 10, None)[0]
+    estimate = Estimate(2, [{"setting": run.setting.to_json(), "seconds": 100.0}])
+    estimate.hear(run, Reached("warm-up", 2, 4, 10.0))
+    assert estimate.seconds([run]) == pytest.approx(90.0)
+    # Slower than known: what is left of the stage is the least.
+    estimate.hear(run, Reached("warm-up", 3, 4, 130.0))
+    assert estimate.seconds([run]) == pytest.approx(120.0)
+    # A new stage has a pace of its own.
+    estimate.hear(run, Reached("main", 1, 10, 131.0))
+    estimate.hear(run, Reached("main", 2, 10, 132.0))
+    assert estimate.seconds([run]) == pytest.approx(8.0)
+    other = timed("", 30, None)[0]
+    assert estimate.seconds([run, other]) == pytest.approx((8.0 + 300.0 / 2) / 2)
+
+
+def test_runs_at_once_take_at_least_as_long_as_the_longest_of_them() -> None:
+    short, long = timed("", 10, None)[0], timed("", 100, None)[0]
+    estimate = Estimate(2)
+    estimate.hear(short, Reached("main", 9, 10, 9.0))
+    estimate.hear(long, Reached("main", 10, 100, 10.0))
+    assert estimate.seconds([short, long]) == pytest.approx(90.0)

@@ -18,7 +18,8 @@ from truelabel.experiments import pool
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.plan import Planned
 from truelabel.experiments.pool import Here, Processes, Ray
-from truelabel.experiments.work import Site
+from truelabel.experiments.reached import Reached
+from truelabel.experiments.work import Ended, Site
 
 SCRIPT = Path(__file__).parent / "scripts" / "pool.py"
 
@@ -121,6 +122,37 @@ def test_a_worker_that_is_killed_costs_its_own_run(
     assert ended.end == "failed"
     assert ended.record is not None
     assert ended.record["error"].startswith("the process died with exit code -9, as it does if memory is short")
+
+
+class Process:
+    """Of a worker that is a thread here."""
+
+    exitcode = 0
+
+    def join(self) -> None: ...
+
+    def terminate(self) -> None: ...
+
+
+def test_what_a_worker_tells_on_the_way_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(workers: int) -> tuple[Any, Any]:
+        ours, theirs = multiprocessing.Pipe()
+
+        def serve() -> None:
+            run, _, _ = theirs.recv()
+            for epoch in (1, 2):
+                pool._send(theirs, Reached("main", epoch, 2, float(epoch)))
+            pool._send(theirs, Ended("done", {"id": run.id}))
+
+        threading.Thread(target=serve).start()
+        return ours, Process()
+
+    monkeypatch.setattr(pool, "_start", start)
+    heard: list[tuple[str, int]] = []
+    site = Site(tmp_path / "r.jsonl", tmp_path / "work", device="cpu")
+    runs = Processes(2).run([planned_run()], site, None, lambda run, reached: heard.append((run.label, reached.epoch)))
+    assert [ended.end for _, ended in runs] == ["done"]
+    assert heard == [("run", 1), ("run", 2)]
 
 
 @pytest.mark.parametrize("asks", [True, False])

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 
+from truelabel.experiments import reached
 from truelabel.experiments.catalogue import PAPERS
 from truelabel.experiments.plan import Shard, due
 from truelabel.experiments.records import Records, claimed, fcntl
-from truelabel.experiments.runner import Progress, _not_there, reproduce, site_for
+from truelabel.experiments.runner import Progress, UnderWay, _not_there, reproduce, site_for
 from truelabel.experiments.scale import Variation, varied_table
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.stand_ins import STAND_INS, write_stand_in
@@ -97,6 +98,20 @@ def test_the_clock_stops_inside_a_run_which_then_goes_on_and_ends_alike(
     # All of its parts, each of which had at least the time that it was given.
     assert ours["seconds"] >= 0.05 * sum(progress.ended.end == "stopped" for progress in told)
     assert not (site.work / ours["id"]).exists(), "checkpoints of a finished run are removed"
+
+
+def test_what_is_under_way_is_told_and_how_long_it_will_be(
+    setting: Callable[..., Setting], records: Records, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reached, "TELL_EVERY", 0.0)
+    cells = tuple(Cell("CE", f"{rate}", setting(rate=rate, epochs=3)) for rate in (0.1, 0.2))
+    told: list[UnderWay] = []
+    reproduce([Table(name="t", title="", cells=cells)], records, site, watch=told.append)
+    assert [(each.done, each.total) for each in told] == [(0, 2)] * 3 + [(1, 2)] * 3
+    ((run, where),) = told[3].reached
+    assert (run.label, str(where)) == ("t, CE, 0.2, seed 0", "epoch 1 of 3")
+    assert all(each.seconds_left is not None for each in told)
+    assert told[0].seconds_left > told[-1].seconds_left  # type: ignore[operator]  # neither is None
 
 
 def test_what_cannot_be_written_is_found_out_before_anything_is_run(table: Table, tmp_path: Path, site: Site) -> None:

@@ -35,3 +35,10 @@ def test_progress_goes_to_standard_error(
 def test_no_bar_where_nobody_watches(job: Job, capfd: pytest.CaptureFixture[str]) -> None:
     learn(METHODS["cross-entropy"], replace(job, logging=Logging(progress=True)), Engine(device="cpu"))
     assert capfd.readouterr() == ("", "")
+
+
+def test_whoever_wants_to_hear_of_every_epoch_does(job: Job) -> None:
+    heard: list[tuple[str, int, int]] = []
+    logging = Logging(tell=lambda stage, epoch, epochs: heard.append((stage, epoch, epochs)))
+    learn(METHODS["forward"].with_options(warm_up=2), replace(job, logging=logging), Engine(device="cpu"))
+    assert heard == [*(("1-warm-up", epoch, 2) for epoch in (1, 2)), *(("main", epoch, 4) for epoch in (1, 2, 3, 4))]

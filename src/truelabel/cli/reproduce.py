@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truelabel.cli.watching import duration, watching
+
 if TYPE_CHECKING:
     from truelabel.experiments.pool import Pool
     from truelabel.experiments.runner import Progress, Report
@@ -104,18 +106,20 @@ def reproduce(
     scaled = [varied_table(each, variation) for each in matching]
     if not show:
         keep_freed_memory()
-        report = run_tables(
-            scaled,
-            records,
-            site_for(variation, work, device, compiled=compiled, command=shlex.join(["truelabel", *sys.argv[1:]])),
-            variation=variation,
-            seeds=seeds,
-            shard=Shard.parse(shard),
-            minutes=minutes,
-            pool=_pool(on, workers, gpus),
-            listen=_say,
-            begin=_begin,
-        )
+        with watching() as watcher:
+            report = run_tables(
+                scaled,
+                records,
+                site_for(variation, work, device, compiled=compiled, command=shlex.join(["truelabel", *sys.argv[1:]])),
+                variation=variation,
+                seeds=seeds,
+                shard=Shard.parse(shard),
+                minutes=minutes,
+                pool=_pool(on, workers, gpus),
+                listen=lambda progress: watcher.say(_ended(progress)),
+                begin=lambda runs, seconds: watcher.say(_begins(runs, seconds)),
+                watch=watcher.watch,
+            )
         _sum_up(report, records.path, sharded=shard != "1/1")
     _show(paper, scaled, records.finished(), seeds, as_json, variation)
     # What waits for data is told; it is a failure if nothing of what was asked for is there.
@@ -224,31 +228,25 @@ def _list(table: str, as_json: bool) -> None:
     show(["table", "what it shows", "seeds", "runs"], lines, right=2)
 
 
-def _begin(runs: int, seconds: float | None) -> None:
-    about = "" if seconds is None else f", about {_duration(seconds)} by earlier records"
-    typer.echo(f"{_counted(runs, 'run')} to do{about}; a line for each that ends", err=True)
+def _begins(runs: int, seconds: float | None) -> str:
+    about = "" if seconds is None else f", about {duration(seconds)} by earlier records"
+    return f"{_counted(runs, 'run')} to do{about}; a line for each that ends"
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" + "s" * (count != 1)
 
 
-def _say(progress: Progress) -> None:
-    """A line on standard error for every run that ended."""
+def _ended(progress: Progress) -> str:
+    """The line for a run that ended."""
     record = progress.ended.record or {}
     if "error" in record:
         what = record["error"]
     else:
         numbers = {name: value for name, value in record.get("scores", {}).items() if isinstance(value, float)}
         what = ", ".join(f"{name} {value:.4g}" for name, value in list(numbers.items())[:4]) or progress.ended.end
-    left = "" if progress.seconds_left is None else f"; about {_duration(progress.seconds_left)} left"
-    typer.echo(f"[{progress.done}/{progress.total}] {progress.planned.label}: {what}{left}", err=True)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    left = "" if progress.seconds_left is None else f"; about {duration(progress.seconds_left)} left"
+    return f"[{progress.done}/{progress.total}] {progress.planned.label}: {what}{left}"
 
 
 def _sum_up(report: Report, path: Path, sharded: bool) -> None:

@@ -6,8 +6,9 @@ from truelabel.experiments.catalogue import PAPERS, find_tables
 from truelabel.experiments.material import MATERIALS, Material, load_material
 from truelabel.experiments.plan import Shard, narrowed
 from truelabel.experiments.pool import Here, Processes, Ray
+from truelabel.experiments.reached import Reached
 from truelabel.experiments.records import Records
-from truelabel.experiments.runner import Progress, Report, reproduce, site_for
+from truelabel.experiments.runner import Progress, Report, UnderWay, reproduce, site_for
 from truelabel.experiments.scale import SCALES, Variation, varied_table
 from truelabel.experiments.setting import Setting
 from truelabel.experiments.summary import Entry, summarise
@@ -29,12 +30,14 @@ __all__ = [
     "Progress",
     "Published",
     "Ray",
+    "Reached",
     "Records",
     "Report",
     "Setting",
     "Shard",
     "Site",
     "Table",
+    "UnderWay",
     "Variation",
     "carry_out",
     "find_tables",

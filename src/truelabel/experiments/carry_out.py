@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,13 @@ from truelabel import __version__
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.calculations import calculate
 from truelabel.experiments.measures import Outcome, measure_all
+from truelabel.experiments.reached import Reached, Teller
 from truelabel.experiments.records import Record, now
 from truelabel.experiments.scene import Scene
 from truelabel.experiments.setting import Setting
 from truelabel.learners import Learner
 from truelabel.methods import get_method, learn
-from truelabel.training import Engine, Job, Pace
+from truelabel.training import Engine, Job, Logging, Pace
 from truelabel.training.files import read_json, write_json
 
 
@@ -37,6 +38,7 @@ def carry_out(
     pace: Pace | None = None,
     compiled: bool = False,
     masks: Path | None = None,
+    tell: Callable[[Reached], object] | None = None,
 ) -> Record:
     """Train and measure, or calculate.
 
@@ -49,6 +51,7 @@ def carry_out(
         pace: when it saves and stops.
         masks: a folder in which masks of simulated readers are kept for other runs.
         compiled: let torch.compile fuse what it can; worth its minute for large networks and long trainings.
+        tell: told where the training is, about once a second.
 
     Returns:
         ``id``, ``setting``, ``seed``; ``scores``; ``curves``, those of the validation part too; ``valid``,
@@ -63,10 +66,10 @@ def carry_out(
         spent = None if folder is None else folder / "seconds.json"
         before = read_json(spent)["seconds"] if spent is not None and spent.exists() else 0.0
         began -= before
-
         if spent is not None:
             pace = replace(pace or Pace(), on_save=_Clock(spent, began))
-        found = _trained(setting, seed, engine, root, folder, pace or Pace(), compiled, masks)
+        logging = Logging(tell=None if tell is None else Teller(tell, began))
+        found = _trained(setting, seed, engine, root, folder, pace or Pace(), logging, compiled, masks)
     return {
         "id": setting.identity(seed),
         "setting": setting.to_json(),
@@ -107,6 +110,7 @@ def _trained(
     root: Path | None,
     folder: Path | None,
     pace: Pace,
+    logging: Logging,
     compiled: bool,
     masks: Path | None,
 ) -> Record:
@@ -126,6 +130,7 @@ def _trained(
         seed,
         folder,
         evaluate=evaluate if watched else None,
+        logging=logging,
         capture=device.type == "cuda",
         compiled=compiled,
         pace=pace,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.plan import Planned, cost_of, kind_of
+from truelabel.experiments.reached import Reached
 from truelabel.experiments.records import Record
 from truelabel.experiments.work import Ended
 
 
 class Estimate:
     """From how long runs of the same data, network and method took, or any trainings where none of them has ended.
+
+    Before any has ended, from the pace of those under way, as if they had but the stage in which they are.
 
     Args:
         workers: runs at once.
@@ -23,36 +27,80 @@ class Estimate:
         self.workers = workers
         self.seen: dict[tuple[str, ...], tuple[float, float]] = {}
         self.before: dict[tuple[str, ...], tuple[float, float]] = {}
+        self.under_way: dict[str, _UnderWay] = {}
         for record in before:
             # Records have an id; what else is in them is up to whoever wrote the file.
             with contextlib.suppress(KeyError, TypeError):
                 _add(self.before, kind_of(record["setting"]), record["seconds"], cost_of(record["setting"]))
 
+    def hear(self, run: Planned, reached: Reached) -> None:
+        """Where a run is that has begun."""
+        known = self.under_way.get(run.id)
+        same_stage = known is not None and known.last.stage == reached.stage
+        self.under_way[run.id] = _UnderWay(run, known.first if same_stage and known else reached, reached)
+
+    @property
+    def heard(self) -> tuple[tuple[Planned, Reached], ...]:
+        """Runs under way, and where they are."""
+        return tuple((one.run, one.last) for one in self.under_way.values())
+
     def see(self, run: Planned, ended: Ended) -> None:
         """A run that has ended; what failed or was not ours tells nothing."""
+        self.under_way.pop(run.id, None)
         if ended.record is not None and "seconds" in ended.record:
             # How long a calculation takes says nothing of trainings.
             for kind in (run.kind,) if isinstance(run.setting, Calculation) else ((), run.kind):
                 _add(self.seen, kind, ended.record["seconds"], run.cost)
 
     def seconds(self, left: Collection[Planned]) -> float | None:
-        """Until all that are left have ended, if that can be said; those under way are half done on average."""
-        if () not in self.seen and any(self._known(run) is None for run in left):
+        """Until all that are left have ended, if that can be said; those not heard of are half done on average."""
+        any_training = self.seen.get(()) or self._pace()
+        whole = {run.id: self._whole(run, any_training) for run in left}
+        if any(seconds is None for seconds in whole.values()):
             return None
-        each = sorted(self._of(run) for run in left)
-        under_way = min(self.workers, len(each))
+        heard = [self.under_way[run.id].left(whole[run.id]) for run in left if run.id in self.under_way]
+        others = sorted(whole[run.id] or 0.0 for run in left if run.id not in self.under_way)
+        at_once = min(self.workers, len(left))
         # The longest are begun first.
-        work = sum(each) - sum(each[len(each) - under_way :]) / 2
-        return work / max(1, under_way)
+        begun = max(0, at_once - len(heard))
+        work = sum(heard) + sum(others) - sum(others[len(others) - begun :]) / 2
+        return max(work / max(1, at_once), *heard, 0.0)
 
-    def _of(self, run: Planned) -> float:
-        seconds, cost = self._known(run) or self.seen[()]
-        return run.cost * seconds / cost
-
-    def _known(self, run: Planned) -> tuple[float, float] | None:
-        """Seconds and cost of runs of that kind; calculations take no time to speak of."""
+    def _whole(self, run: Planned, any_training: tuple[float, float] | None) -> float | None:
+        """Seconds that a run takes; calculations take no time to speak of."""
         moment = (0.0, 1.0) if isinstance(run.setting, Calculation) else None
-        return self.seen.get(run.kind) or self.before.get(run.kind) or moment
+        known = self.seen.get(run.kind) or self.before.get(run.kind) or moment or any_training
+        return None if known is None else run.cost * known[0] / known[1]
+
+    def _pace(self) -> tuple[float, float] | None:
+        """Seconds and cost of what is under way, as they would be if it went on like that."""
+        each = list(self.under_way.values())
+        return (sum(one.whole for one in each), sum(one.run.cost for one in each)) if each else None
+
+
+@dataclass(frozen=True)
+class _UnderWay:
+    """A run, the first word of its stage, and the last."""
+
+    run: Planned
+    first: Reached
+    last: Reached
+
+    @property
+    def stage_left(self) -> float:
+        """Seconds of the stage, at the pace of its epochs, the first of which may have had much to prepare."""
+        epochs, seconds = self.last.epoch - self.first.epoch, self.last.seconds - self.first.seconds
+        if not epochs:
+            epochs, seconds = self.last.epoch, self.last.seconds
+        return (self.last.epochs - self.last.epoch) * seconds / epochs
+
+    @property
+    def whole(self) -> float:
+        return self.last.seconds + self.stage_left
+
+    def left(self, whole: float | None) -> float:
+        """What other stages and the end take is in the whole, if that is known of others."""
+        return max(self.stage_left, (whole or 0.0) - self.last.seconds)
 
 
 def _add(seen: dict[tuple[str, ...], tuple[float, float]], kind: tuple[str, ...], seconds: float, cost: float) -> None:

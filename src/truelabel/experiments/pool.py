@@ -11,13 +11,15 @@ import subprocess
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, cast
 
 from truelabel.checks import check_amount, check_whole
 from truelabel.experiments.plan import Planned, longest_last
+from truelabel.experiments.reached import Reached
 from truelabel.experiments.records import Records
 from truelabel.experiments.work import Ended, Site, failure, work
 from truelabel.training import Engine
@@ -26,6 +28,13 @@ from truelabel.training.memory import keep_freed_memory
 WHY_DIED = "as it does if memory is short, or if a script calls this outside of `if __name__ == '__main__':`"
 PATIENCE = 60.0
 """Seconds that the daemon by which processes share a GPU has to end."""
+
+Tell = Callable[[Planned, Reached], None]
+"""Told, about once a second, where a run is that has begun."""
+
+
+def nobody(run: Planned, reached: Reached) -> None:
+    """Is told, and does nothing."""
 
 
 class Pool(Protocol):
@@ -42,7 +51,9 @@ class Pool(Protocol):
     @property
     def on_this_machine(self) -> bool: ...
 
-    def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]: ...
+    def run(
+        self, planned: Sequence[Planned], site: Site, end: float | None, tell: Tell = nobody
+    ) -> Iterator[tuple[Planned, Ended]]: ...
 
 
 @dataclass(frozen=True)
@@ -52,13 +63,15 @@ class Here:
     workers = 1
     on_this_machine = True
 
-    def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
+    def run(
+        self, planned: Sequence[Planned], site: Site, end: float | None, tell: Tell = nobody
+    ) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""
         Engine(device=site.device).check()
         for run in planned:
             if _over(end):
                 return
-            yield run, work(run, site, _left(end))
+            yield run, work(run, site, _left(end), partial(tell, run))
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,9 @@ class Processes:
     def __post_init__(self) -> None:
         check_whole("workers", self.workers)
 
-    def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
+    def run(
+        self, planned: Sequence[Planned], site: Site, end: float | None, tell: Tell = nobody
+    ) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""
         Engine(device=site.device).check()
         site = replace(site, threads=1)
@@ -96,14 +111,19 @@ class Processes:
                             line.send((waiting[-1], site, _left(end)))
                         busy[line] = process, waiting.pop()
                     for line in cast(list[Connection], wait(list(busy))):
-                        process, run = busy.pop(line)
+                        process, run = busy[line]
                         try:
-                            ended: Ended = line.recv()
-                            idle.append((line, process))
+                            heard: Reached | Ended = line.recv()
                         except (EOFError, OSError):
                             process.join()
-                            ended = _died(run, site, process.exitcode)
-                        yield run, ended
+                            heard = _died(run, site, process.exitcode)
+                        else:
+                            if isinstance(heard, Reached):
+                                tell(run, heard)
+                                continue
+                            idle.append((line, process))
+                        del busy[line]
+                        yield run, heard
             finally:
                 for line, process in [*idle, *((line, process) for line, (process, _) in busy.items())]:
                     line.close()
@@ -116,6 +136,7 @@ class Ray:
     """Runs as tasks of a Ray cluster, the one that is running or a new one on this machine.
 
     Checkpoints and data are where the workers find them; records come back to this process, which writes them.
+    Nothing is heard of a run before it has ended.
 
     Args:
         workers: runs at once at most.
@@ -130,7 +151,9 @@ class Ray:
         check_whole("workers", self.workers)
         check_amount("gpus", self.gpus)
 
-    def run(self, planned: Sequence[Planned], site: Site, end: float | None) -> Iterator[tuple[Planned, Ended]]:
+    def run(
+        self, planned: Sequence[Planned], site: Site, end: float | None, tell: Tell = nobody
+    ) -> Iterator[tuple[Planned, Ended]]:
         """See :class:`Pool`."""
         try:
             import ray
@@ -196,11 +219,18 @@ def _serve(line: Connection, workers: int) -> None:
             run, site, seconds = line.recv()
         except (EOFError, OSError):
             return
-        ended = work(run, site, seconds)
-        try:
-            line.send(ended)
-        except OSError:  # whoever asked is gone; what was done is written down
+        ended = work(run, site, seconds, partial(_send, line))
+        if not _send(line, ended):
             return
+
+
+def _send(line: Connection, answer: Reached | Ended) -> bool:
+    """Whether anybody is still there; what was done is written down anyway."""
+    try:
+        line.send(answer)
+    except OSError:
+        return False
+    return True
 
 
 def _recorded(run: Planned, site: Site) -> bool:

@@ -16,6 +16,7 @@ from truelabel.experiments.estimate import Estimate
 from truelabel.experiments.material import load_material
 from truelabel.experiments.plan import Planned, Shard, due, undecided
 from truelabel.experiments.pool import Here, Pool
+from truelabel.experiments.reached import Reached
 from truelabel.experiments.records import Record, Records, check_claims
 from truelabel.experiments.scale import Variation
 from truelabel.experiments.setting import Setting
@@ -43,6 +44,23 @@ class Progress:
     total: int
     planned: Planned
     ended: Ended
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """What is going on, told about once a second for every run that has begun.
+
+    Attributes:
+        done: see :class:`Progress`.
+        total: likewise.
+        reached: where the runs are that have begun and not ended, and were heard of.
+        seconds_left: an estimate; None if some of what is left is of a kind of which nothing is known.
+    """
+
+    done: int
+    total: int
+    reached: tuple[tuple[Planned, Reached], ...]
     seconds_left: float | None
 
 
@@ -83,6 +101,7 @@ def reproduce(
     pool: Pool | None = None,
     listen: Callable[[Progress], None] = lambda progress: None,
     begin: Callable[[int, float | None], None] = lambda runs, seconds: None,
+    watch: Callable[[UnderWay], None] = lambda under_way: None,
 ) -> Report:
     """Do what is missing of tables.
 
@@ -100,6 +119,7 @@ def reproduce(
         pool: who does the runs; this process by default.
         listen: told of every run that ended.
         begin: told, before the first, how many runs there are and an estimate of seconds, if earlier records allow one.
+        watch: told of runs under way, if they are on this machine.
     """
     shard, variation = shard or Shard(), variation or Variation()
     does: Pool = pool or Here()
@@ -121,7 +141,12 @@ def reproduce(
         total = len(ends | left)
         if not ends:
             begin(total, estimate.seconds(left.values()))
-        for run, ended in does.run(waiting, site, end):
+
+        def tell(run: Planned, reached: Reached, left: dict[str, Planned] = left, total: int = total) -> None:
+            estimate.hear(run, reached)
+            watch(UnderWay(len(ends), total, estimate.heard, estimate.seconds(left.values())))
+
+        for run, ended in does.run(waiting, site, end, tell):
             ends[run.id] = ended.end
             del left[run.id]
             estimate.see(run, ended)

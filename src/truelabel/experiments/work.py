@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from truelabel.experiments.carry_out import carry_out
 from truelabel.experiments.plan import Planned
+from truelabel.experiments.reached import Reached
 from truelabel.experiments.records import Record, Records, claimed, now
 from truelabel.training import Engine, Pace, Stopped
 from truelabel.training.engine import Device
@@ -57,13 +59,16 @@ class Ended:
     record: Record | None = None
 
 
-def work(planned: Planned, site: Site, seconds: float | None = None) -> Ended:
+def work(
+    planned: Planned, site: Site, seconds: float | None = None, tell: Callable[[Reached], object] | None = None
+) -> Ended:
     """Do one run.
 
     Args:
         planned: what.
         site: where.
         seconds: from now, after which it saves itself and stops at the end of an epoch.
+        tell: told where it is, about once a second.
     """
     end = None if seconds is None else time.monotonic() + seconds
     if site.threads is not None:
@@ -87,6 +92,7 @@ def work(planned: Planned, site: Site, seconds: float | None = None) -> Ended:
                 pace=Pace(save_every=site.save_every, end=end),
                 compiled=site.compiled,
                 masks=site.work / "masks",
+                tell=tell,
             ) | {"variation": dict(site.variation), "command": site.command}
         except Stopped:
             return Ended("stopped")

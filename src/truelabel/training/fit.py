@@ -60,10 +60,12 @@ class Logging:
     Attributes:
         progress: a bar on standard error.
         tensorboard: scalars beside the checkpoints.
+        tell: called after every epoch with the stage, how many epochs are over, and how many there are.
     """
 
     progress: bool = False
     tensorboard: bool = False
+    tell: Callable[[str, int, int], None] | None = None
 
 
 def fit(
@@ -357,6 +359,9 @@ def _listeners(
     if not fabric.is_global_zero:
         return []
     listeners = [stack.enter_context(progress_bar(stage, epochs, done, logging.progress))]
+    if logging.tell is not None:
+        tell = logging.tell
+        listeners.append(lambda history: tell(stage, len(history.rows), epochs))
     if folder is not None:
         listeners.append(csv_log(folder / "metrics.csv"))
         listeners.append(stack.enter_context(tensorboard_log(folder / "tensorboard", done, logging.tensorboard)))

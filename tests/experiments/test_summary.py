@@ -44,6 +44,19 @@ def test_means_spreads_and_differences(plain: Table) -> None:
     assert (first["paper"], first["paper_mean"], first["paper_std"], first["best"]) == ("90.0±1.0", 90.0, 1.0, False)
 
 
+def test_a_bootstrapped_interval_stands_beside_the_mean_where_the_paper_has_one(plain: Table) -> None:
+    shaded = replace(plain, metrics=(replace(ACCURACY, spread="interval"),))
+    summary = summarise(shaded, records(shaded))
+    entry = summary["CE", "0", "accuracy"]
+    # Of 27 resamples of 70, 71, 72 one is the lowest alone, which is more than 2.5 %.
+    assert entry.text == "71.00 [70.00, 72.00] (3)"
+    assert entry.interval == pytest.approx((70.0, 72.0))
+    assert to_json(shaded, summary)["places"][0]["interval"] == [pytest.approx(70), pytest.approx(72)]
+    one = summarise(shaded, records(shaded), seeds=1)["CE", "0", "accuracy"]
+    assert (one.text, one.interval) == ("70.00 (1)", None)
+    assert "interval" not in to_json(plain, summarise(plain, records(plain)))["places"][0]
+
+
 def test_what_is_as_good_as_the_best_is_marked_by_welchs_test(plain: Table) -> None:
     summary = summarise(plain, records(plain))
     for name, values in SCORES.items():

@@ -11,7 +11,7 @@ from typing import Any
 from truelabel.experiments.plan import Finished, chosen, scored, tried
 from truelabel.experiments.records import Record
 from truelabel.experiments.table import Cell, Metric, Published, Table
-from truelabel.metrics import paired_t_test, significance, welch_t_test
+from truelabel.metrics import bootstrap_interval, paired_t_test, significance, welch_t_test
 
 LEVEL = 0.05
 """Of Welch's test: what is not different from the best is marked as good as it."""
@@ -37,6 +37,7 @@ class Entry:
         ran: whether there are records, which may lack this number: some methods have none.
         curve: mean over seeds after every epoch, in the unit of the table; empty where there is no curve.
         curve_std: standard deviation over seeds; empty for fewer than two.
+        interval: of the mean, bootstrapped over seeds; None for fewer than two, and unless the metric has it.
     """
 
     text: str = ""
@@ -50,6 +51,7 @@ class Entry:
     ran: bool = False
     curve: tuple[float, ...] = ()
     curve_std: tuple[float, ...] = ()
+    interval: tuple[float, float] | None = None
 
 
 Summary = dict[tuple[str, str, str], Entry]
@@ -90,6 +92,8 @@ def to_json(table: Table, summary: Summary) -> dict[str, Any]:
         place |= {"mark": entry.mark, "best": entry.best}
         paper = entry.published or Published(None, None)
         place |= {"paper": paper.plain or None, "paper_mean": paper.mean, "paper_std": paper.std}
+        if entry.interval is not None:
+            place["interval"] = list(entry.interval)
         if entry.curve:
             place |= {"curve": list(entry.curve), "curve_std": list(entry.curve_std)}
         places.append(place)
@@ -109,9 +113,13 @@ def _entry(values: Mapping[int, float], metric: Metric, published: Published | N
     if not values:
         return Entry(published=published)
     mean, std = _moments(list(values.values()))
-    text = f"{_said(mean, std, metric)} ({len(values)})"
+    interval = None
+    if metric.spread == "interval" and std is not None and math.isfinite(std):
+        interval = bootstrap_interval(list(values.values()))
+    text = f"{_said(mean, std, metric, interval)} ({len(values)})"
     printed = None if published is None else published.mean
-    return Entry(text, mean, std, len(values), published, None if printed is None else mean - printed)
+    difference = None if printed is None else mean - printed
+    return Entry(text, mean, std, len(values), published, difference, interval=interval)
 
 
 def _moments(values: Sequence[float]) -> tuple[float, float | None]:
@@ -121,7 +129,10 @@ def _moments(values: Sequence[float]) -> tuple[float, float | None]:
     return mean, statistics.stdev(values) if math.isfinite(mean) else math.nan
 
 
-def _said(mean: float, std: float | None, metric: Metric) -> str:
+def _said(mean: float, std: float | None, metric: Metric, interval: tuple[float, float] | None = None) -> str:
+    if interval is not None:
+        low, high = interval
+        return f"{mean:.{metric.digits}f} [{low:.{metric.digits}f}, {high:.{metric.digits}f}]"
     return f"{mean:.{metric.digits}f}" + ("" if std is None else f" ± {std:.{metric.digits}f}")
 
 

@@ -27,6 +27,7 @@ class Metric:
         digits: behind the point.
         better: whether more or less of it is.
         shows: the number, the "options" that a search chose, or its "curve" over epochs.
+        spread: over seeds, beside the mean: its standard deviation, or a bootstrapped 95 % "interval" of the mean.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Metric:
     digits: int = 2
     better: Literal["higher", "lower"] = "higher"
     shows: Literal["score", "options", "curve"] = "score"
+    spread: Literal["std", "interval"] = "std"
 
     @property
     def as_curve(self) -> Metric:

@@ -107,3 +107,8 @@ def test_runs_at_once_take_at_least_as_long_as_the_longest_of_them() -> None:
     estimate.hear(short, Reached("main", 9, 10, 9.0))
     estimate.hear(long, Reached("main", 10, 100, 10.0))
     assert estimate.seconds([short, long]) == pytest.approx(90.0)
+    # Each by its own pace.
+    slow = timed("", 10, None, "mixup")[0]
+    estimate.hear(slow, Reached("main", 1, 10, 50.0))
+    assert estimate.seconds([short]) == pytest.approx(1.0)
+    assert estimate.seconds([short, slow]) == pytest.approx(450.0)

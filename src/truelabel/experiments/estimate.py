@@ -55,27 +55,34 @@ class Estimate:
     def seconds(self, left: Collection[Planned]) -> float | None:
         """Until all that are left have ended, if that can be said; those not heard of are half done on average."""
         any_training = self.seen.get(()) or self._pace()
-        whole = {run.id: self._whole(run, any_training) for run in left}
-        if any(seconds is None for seconds in whole.values()):
-            return None
-        heard = [self.under_way[run.id].left(whole[run.id]) for run in left if run.id in self.under_way]
-        others = sorted(whole[run.id] or 0.0 for run in left if run.id not in self.under_way)
+        heard, others = list[float](), list[float]()
+        for run in left:
+            known = self.seen.get(run.kind) or self.before.get(run.kind)
+            if run.id in self.under_way:
+                heard.append(self.under_way[run.id].left(None if known is None else _of(run, known)))
+                continue
+            # Calculations take no time to speak of.
+            known = known or ((0.0, 1.0) if isinstance(run.setting, Calculation) else any_training)
+            if known is None:
+                return None
+            others.append(_of(run, known))
+        others.sort()
         at_once = min(self.workers, len(left))
         # The longest are begun first.
         begun = max(0, at_once - len(heard))
         work = sum(heard) + sum(others) - sum(others[len(others) - begun :]) / 2
         return max(work / max(1, at_once), *heard, 0.0)
 
-    def _whole(self, run: Planned, any_training: tuple[float, float] | None) -> float | None:
-        """Seconds that a run takes; calculations take no time to speak of."""
-        moment = (0.0, 1.0) if isinstance(run.setting, Calculation) else None
-        known = self.seen.get(run.kind) or self.before.get(run.kind) or moment or any_training
-        return None if known is None else run.cost * known[0] / known[1]
-
     def _pace(self) -> tuple[float, float] | None:
         """Seconds and cost of what is under way, as they would be if it went on like that."""
         each = list(self.under_way.values())
         return (sum(one.whole for one in each), sum(one.run.cost for one in each)) if each else None
+
+
+def _of(run: Planned, known: tuple[float, float]) -> float:
+    """Seconds that a run takes, by seconds and cost of others."""
+    seconds, cost = known
+    return run.cost * seconds / cost
 
 
 @dataclass(frozen=True)

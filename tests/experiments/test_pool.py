@@ -22,6 +22,7 @@ from truelabel.experiments.reached import Reached
 from truelabel.experiments.work import Ended, Site
 
 SCRIPT = Path(__file__).parent / "scripts" / "pool.py"
+GOOD = {**{f"r = {r}": "done" for r in range(6)}, "training": "done"}
 
 
 def run_script(folder: Path, kind: str) -> dict[str, Any]:
@@ -34,20 +35,21 @@ def run_script(folder: Path, kind: str) -> dict[str, Any]:
 @pytest.mark.long
 def test_a_process_that_dies_costs_its_own_run_only(tmp_path: Path) -> None:
     told = run_script(tmp_path, "processes")
-    good = {f"r = {r}": "done" for r in range(6)}
-    assert told["ends"] == {**good, "deadly": "failed", "wrong": "failed"}
+    assert told["ends"] == {**GOOD, "deadly": "failed", "wrong": "failed"}
+    assert ["training", "epoch 1 of 200"] in told["heard"]
     errors = [record["error"] for record in told["records"] if "error" in record]
     assert sorted(errors)[0].startswith("ValueError: there is no calculation 'no-such'")
     assert sorted(errors)[1].startswith("the process died with exit code 9")
-    assert len(told["records"]) == 8
+    assert len(told["records"]) == 9
 
 
 @pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs ray")
 def test_runs_on_a_cluster_come_back_to_one_file(tmp_path: Path) -> None:
     told = run_script(tmp_path, "ray")
-    assert told["ends"] == {**{f"r = {r}": "done" for r in range(6)}, "wrong": "failed"}
-    assert len(told["records"]) == 7
+    assert told["ends"] == {**GOOD, "wrong": "failed"}
+    assert ["training", "epoch 1 of 200"] in told["heard"]
+    assert len(told["records"]) == 8
 
 
 def test_here_runs_in_order_and_not_beyond_the_end(tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ WHY_DIED = "as it does if memory is short, or if a script calls this outside of 
 PATIENCE = 60.0
 """Seconds that the daemon by which processes share a GPU has to end."""
 
+LISTEN_EVERY = 1.0
+"""Seconds after which a cluster is asked again where its runs are."""
+
 Tell = Callable[[Planned, Reached], None]
 """Told, about once a second, where a run is that has begun."""
 
@@ -136,7 +139,6 @@ class Ray:
     """Runs as tasks of a Ray cluster, the one that is running or a new one on this machine.
 
     Checkpoints and data are where the workers find them; records come back to this process, which writes them.
-    Nothing is heard of a run before it has ended.
 
     Args:
         workers: runs at once at most.
@@ -161,8 +163,11 @@ class Ray:
             raise ImportError("runs on a cluster need the extra: pip install 'truelabel[ray]'") from error
         if not ray.is_initialized():
             ray.init(log_to_driver=False)
+        from ray.util.queue import Queue
+
         there = replace(site, results=None)
         task: Any = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0)(work)
+        news: Any = Queue(actor_options={"num_cpus": 0})
         waiting, running = longest_last(planned), dict[Any, Planned]()
         while running or (waiting and not _over(end)):
             while waiting and len(running) < self.workers and not _over(end):
@@ -170,10 +175,14 @@ class Ray:
                 if _recorded(run, site):
                     yield run, Ended("elsewhere")
                 else:
-                    running[task.remote(run, there, _left(end))] = run
+                    running[task.remote(run, there, _left(end), _ByQueue(news, run.id))] = run
             if not running:
                 continue
-            finished, _ = ray.wait(list(running))
+            finished, _ = ray.wait(list(running), timeout=LISTEN_EVERY)
+            going = {run.id: run for run in running.values()}
+            for name, reached in news.get_nowait_batch(news.qsize()):
+                if name in going:  # what comes late is no news
+                    tell(going[name], reached)
             for reference in finished:
                 run = running.pop(reference)
                 try:
@@ -184,6 +193,21 @@ class Ray:
                     new = Records(site.results).append_new(ended.record)
                     ended = ended if new else Ended("elsewhere")
                 yield run, ended
+        news.shutdown()
+
+
+@dataclass(frozen=True)
+class _ByQueue:
+    """Tells whoever asked for a run where it is, from another machine."""
+
+    queue: Any
+    run: str
+
+    def __call__(self, reached: Reached) -> None:
+        import ray
+
+        with contextlib.suppress(ray.exceptions.RayError):  # whoever asked is gone; the run goes on
+            self.queue.put_nowait((self.run, reached))
 
 
 def _start(workers: int) -> tuple[Connection, Any]:

@@ -119,7 +119,7 @@ def reproduce(
         pool: who does the runs; this process by default.
         listen: told of every run that ended.
         begin: told, before the first, how many runs there are and an estimate of seconds, if earlier records allow one.
-        watch: told of runs under way, if they are on this machine.
+        watch: told of runs under way.
     """
     shard, variation = shard or Shard(), variation or Variation()
     does: Pool = pool or Here()

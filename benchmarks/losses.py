@@ -22,7 +22,7 @@ from truelabel.learners import Classifier
 from truelabel.losses import CrossEntropy, bi_tempered, generalized_cross_entropy, soft_bootstrap
 from truelabel.networks import LeNet5
 from truelabel.noise import LogisticNormal, NoNoise
-from truelabel.noise.logistic_normal import LogitDensity, RankOneScale
+from truelabel.noise.logit_density import LogitDensity, RankOneScale
 from truelabel.types import Batch
 
 BATCH = 128

@@ -22,7 +22,6 @@ from truelabel.networks import Network
 from truelabel.noise import NoNoise
 from truelabel.selection import Selector
 from truelabel.training import Blueprint, Engine, Fitted, Job, Run, RunFolderError, TrainingConfig
-from truelabel.training.fit import tensor_cores
 from truelabel.types import Batch, Step
 
 LEARNER = METHODS["cross-entropy"].learner
@@ -312,19 +311,3 @@ def test_a_module_of_the_user_gets_pictures_as_they_are() -> None:
     job = Job(torch.rand(8, 2, 8, 8).numpy(), Annotations.from_labels([0, 1] * 4, classes=2), own, config)
     (learner,) = train(job, Engine(device="cpu").fabric("bf16-mixed")).peers
     assert next(learner.parameters()).is_contiguous()
-
-
-def test_precision_of_products_is_left_as_it_was() -> None:
-    before = torch.get_float32_matmul_precision()
-    with tensor_cores(torch.device("cuda")):
-        assert torch.get_float32_matmul_precision() == "high"
-    assert torch.get_float32_matmul_precision() == before == "highest"
-    with tensor_cores(torch.device("cpu")):
-        assert torch.get_float32_matmul_precision() == "highest"
-    torch.set_float32_matmul_precision("medium")
-    try:
-        with tensor_cores(torch.device("cuda")):
-            assert torch.get_float32_matmul_precision() == "medium"
-        assert torch.get_float32_matmul_precision() == "medium"
-    finally:
-        torch.set_float32_matmul_precision("highest")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from truelabel.learners import Learner
-from truelabel.networks import Adapted
 from truelabel.selection import KeepAll, Selector
 from truelabel.training.capture import CapturedStep
 from truelabel.training.checkpoint import State, load_peers, peer_tensors
@@ -24,10 +23,12 @@ from truelabel.training.data import TrainingSet
 from truelabel.training.divergence import FiniteWatch
 from truelabel.training.files import read_json, read_tensors, write_json, write_tensors
 from truelabel.training.history import History
+from truelabel.training.layout import laid_out, memory_format, tensor_cores
 from truelabel.training.logs import Listener, csv_log, progress_bar, tensorboard_log
 from truelabel.training.optimizers import build_optimizer, learning_rate_factor, set_learning_rate
 from truelabel.training.pace import Pace, Stopped
 from truelabel.training.processes import gather
+from truelabel.training.schedule import Schedule
 from truelabel.training.scoring import noisy_scores
 from truelabel.training.seeds import generator_of, seeded
 from truelabel.training.step import step_loss
@@ -122,12 +123,12 @@ def fit(
     pace = pace or Pace()
     rank = fabric.global_rank
     with seeded(seed, stage, "step", rank, fabric.device), tensor_cores(fabric.device), ExitStack() as stack:
-        layout = _memory_format(fabric, config, data, peers)
+        layout = memory_format(fabric, config, data, peers)
         wrapped = [fabric.setup_module(_for_steps(peer, fabric, layout, compiled)) for peer in peers]
         plain = list(peers)
         for module in wrapped:
             module.mark_forward_method("predict")
-        schedule = _Schedule(config, len(split.train), fabric)
+        schedule = Schedule(config, len(split.train), fabric)
         optimizers = [build_optimizer(peer, config, fabric.device, schedule.total) for peer in plain]
         stepping: list[Any] = [fabric.setup_optimizers(optimizer) for optimizer in optimizers]
         selector = selector.to(fabric.device)
@@ -204,27 +205,6 @@ def fit(
     return Fitted([peer.eval() for peer in plain], history)
 
 
-class _Schedule:
-    """Full batches only, cut into equal shares for the processes; progress as a tensor that fit fills."""
-
-    def __init__(self, config: TrainingConfig, examples: int, fabric: Fabric) -> None:
-        world = fabric.world_size
-        self.batch = min(config.batch_size, examples) // world * world
-        if not self.batch:
-            raise ValueError(f"a batch of {min(config.batch_size, examples)} cannot be shared by {world} processes")
-        self.steps = examples // self.batch
-        self.total = self.steps * config.epochs
-        self.progress = torch.zeros((), device=fabric.device)
-
-    def batches(self, train: Tensor, generator: torch.Generator, fabric: Fabric) -> Sequence[Tensor]:
-        order = torch.randperm(len(train), generator=generator)[: self.steps * self.batch]
-        shares = order.view(self.steps, fabric.world_size, -1)[:, fabric.global_rank]
-        return train[shares.to(train.device)].unbind(0)
-
-    def fill_progress(self, epoch: int, step: int) -> None:
-        self.progress.fill_((epoch * self.steps + step) / self.total)
-
-
 class _Keeper:
     """Holds the best weights: in the folder if there is one, otherwise in memory."""
 
@@ -294,7 +274,7 @@ def _measure(
 
 
 def _for_steps(peer: Learner, fabric: Fabric, layout: torch.memory_format, compiled: bool) -> nn.Module:
-    module = _laid_out(_for_processes(peer, fabric), layout)
+    module = laid_out(_for_processes(peer, fabric), layout)
     # Not peer.compile(), which would compile the evaluation too, once more for every size of its last batch.
     fused: nn.Module = torch.compile(module) if compiled else module  # type: ignore[assignment]  # it stays a module
     return fused
@@ -306,43 +286,6 @@ def _for_processes(peer: Learner, fabric: Fabric) -> nn.Module:
         joined: nn.Module = nn.SyncBatchNorm.convert_sync_batchnorm(peer)
         return joined
     return peer
-
-
-def _memory_format(
-    fabric: Fabric, config: TrainingConfig, data: TrainingSet, peers: Sequence[Learner]
-) -> torch.memory_format:
-    """Channels last for pictures in mixed precision, where convolutions are then faster; those of a U-Net not on a CPU.
-
-    Not for modules of users, which may take the usual order for granted (``view``).
-    """
-    pictures = config.precision == "bf16-mixed" and data.inputs.dim() == 4
-    faster = fabric.device.type == "cuda" or not data.annotations.space
-    foreign = any(isinstance(part, Adapted) for peer in peers for part in peer.modules())
-    return torch.channels_last if pictures and faster and not foreign else torch.contiguous_format
-
-
-@contextmanager
-def tensor_cores(device: torch.device) -> Iterator[None]:
-    """Products of float32 matrices in TF32 on a GPU, as torch has convolutions anyway; and as before afterwards.
-
-    Only where nothing else was said.
-    """
-    try:
-        precise = device.type == "cuda" and torch.get_float32_matmul_precision() == "highest"
-    except RuntimeError:  # torch refuses to tell whoever has said it in its newer words
-        precise = False
-    if precise:
-        torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        if precise:
-            torch.set_float32_matmul_precision("highest")
-
-
-def _laid_out(module: nn.Module, layout: torch.memory_format) -> nn.Module:
-    laid_out: nn.Module = module.to(memory_format=layout)  # type: ignore[call-overload]  # torch does not declare it
-    return laid_out
 
 
 def _can_capture(fabric: Fabric) -> bool:

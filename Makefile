@@ -27,7 +27,7 @@ test: $(STAMP)
 test-long: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) -m long tests
 
-# Kernels for a GPU, read by Triton's interpreter on a CPU. Triton is large, and nothing else here needs it.
+# Kernels for a GPU: run by Triton's interpreter on a CPU, and compiled. Triton is large, and nothing else needs it.
 test-kernels: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check triton==3.6.0
 	$(BIN)/python -m pytest -n $(WORKERS) $(wildcard tests/test_*_kernel*.py tests/*/test_*_kernel*.py)

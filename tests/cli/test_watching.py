@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from truelabel.cli import watching as module
@@ -29,7 +31,8 @@ def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 def test_in_a_terminal_a_line_changes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
     with watching() as watcher:
         watcher.watch(under_way(125.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,15 +32,14 @@ class Watcher(NamedTuple):
 @contextmanager
 def watching() -> Iterator[Watcher]:
     """On standard error: in a terminal a line below the others that changes, elsewhere one more every five minutes."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield _log()
         return
+    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
+    console = Console(stderr=True)
     with Live(console=console, transient=True) as live:
         yield Watcher(
             # Not typer.echo, which would write behind the line that changes.

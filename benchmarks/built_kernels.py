@@ -91,7 +91,7 @@ class BuildsOnly:
         return GPUTarget("cuda", self.capability, 32)
 
     def get_current_device(self) -> int:
-        return 0
+        return self.capability  # by whose number Triton keeps what it has built
 
     def get_current_stream(self, device: int) -> int:
         return 0
@@ -219,7 +219,7 @@ def build(capability: int) -> tuple[list[Built], dict[str, str]]:
         try:
             launch()
         except Exception as error:  # whatever it is, the others are to be built too
-            failed[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[-1]}"
+            failed[name] = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[-1]}"
     for missing in sorted(kernels() - {each.kernel for each in only.built}):
         failed[missing] = "nothing launched it"
     return only.built, failed
@@ -227,7 +227,7 @@ def build(capability: int) -> tuple[list[Built], dict[str, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--capability", type=int, nargs="*", default=[75, 80, 90], choices=SHARED)
+    parser.add_argument("--capability", type=int, nargs="+", default=[75, 80, 86, 90], choices=SHARED)
     parser.add_argument("--json", action="store_true")
     told = parser.parse_args()
     wrong = False

@@ -95,10 +95,36 @@ def test_of_a_kind_that_is_known_what_comes_after_the_stage_counts_too() -> None
     assert estimate.seconds([run]) == pytest.approx(120.0)
     # A new stage has a pace of its own.
     estimate.hear(run, Reached("main", 1, 10, 131.0))
+    assert estimate.seconds([run]) == pytest.approx(9.0)
     estimate.hear(run, Reached("main", 2, 10, 132.0))
     assert estimate.seconds([run]) == pytest.approx(8.0)
     other = timed("", 30, None)[0]
     assert estimate.seconds([run, other]) == pytest.approx((8.0 + 300.0 / 2) / 2)
+
+
+def test_a_second_stage_is_not_charged_with_the_first() -> None:
+    run, other = timed("", 10, None)[0], timed("", 10, None, "mixup")[0]
+    estimate = Estimate(1)
+    estimate.hear(run, Reached("warm-up", 20, 20, 1200.0))
+    estimate.hear(run, Reached("main", 1, 40, 1260.0))
+    assert estimate.seconds([run]) == pytest.approx(39 * 60.0)
+    assert estimate.seconds([run, other]) == pytest.approx(39 * 60.0 + 60 * 60.0)
+
+
+def test_a_training_that_may_stop_early_is_as_long_as_others_were() -> None:
+    training = TrainingConfig(epochs=1000, patience=5)
+    runs = [
+        Planned(Setting(data="moons", noise="none", method="mixup", training=training, train=100), seed, "")
+        for seed in (0, 1)
+    ]
+    unknown = Estimate(1)
+    unknown.hear(runs[0], Reached("main", 10, 1000, 30.0))
+    assert unknown.seconds(runs) is None
+    known = Estimate(1, [{"setting": runs[0].setting.to_json(), "seconds": 90.0}])
+    known.hear(runs[0], Reached("main", 10, 1000, 30.0))
+    assert known.seconds(runs) == pytest.approx(60.0 + 90.0)
+    known.hear(runs[0], Reached("main", 40, 1000, 120.0))
+    assert known.seconds(runs[:1]) == pytest.approx(3.0), "one epoch more at least"
 
 
 def test_runs_at_once_take_at_least_as_long_as_the_longest_of_them() -> None:

@@ -62,6 +62,17 @@ def test_here_runs_in_order_and_not_beyond_the_end(tmp_path: Path) -> None:
     assert list(Here().run(planned, site, 0.0)) == []
 
 
+def test_a_run_does_not_fail_because_nobody_could_be_told_where_it_is(tmp_path: Path, setting: Any) -> None:
+    def nobody_reads(run: Planned, reached: Reached) -> None:
+        raise BrokenPipeError("nobody reads this")
+
+    site = Site(tmp_path / "r.jsonl", tmp_path / "work", device="cpu")
+    runs = Here().run([Planned(setting(), 0, "run")], site, None, nobody_reads)
+    assert next(runs)[1].end == "done"
+    with pytest.raises(BrokenPipeError, match="nobody reads this"):
+        next(runs)
+
+
 def test_ray_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match=r"pip install 'truelabel\[ray\]'"):

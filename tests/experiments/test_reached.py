@@ -13,6 +13,6 @@ def test_a_teller_passes_on_what_it_hears_now_and_then() -> None:
         teller("main", epoch, 3)
     assert [reached.epoch for reached in heard] == [1], "the others come too soon after it"
     assert 100.0 <= heard[0].seconds < 200.0
-    teller.next -= TELL_EVERY
+    teller.seldom.next -= TELL_EVERY
     teller("main", 3, 3)
     assert [str(reached) for reached in heard] == ["epoch 1 of 3", "epoch 3 of 3"]

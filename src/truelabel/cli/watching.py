@@ -40,12 +40,20 @@ def watching() -> Iterator[Watcher]:
     from rich.text import Text
 
     console = Console(stderr=True)
+    if console.is_dumb_terminal or console.width < 1:
+        yield _log()
+        return
     with Live(console=console, transient=True) as live:
-        yield Watcher(
+
+        def say(line: str) -> None:
             # Not typer.echo, which would write behind the line that changes.
-            lambda line: console.print(Text(line), soft_wrap=True),
-            lambda under_way: live.update(Text(_told(under_way), no_wrap=True, overflow="ellipsis")),
-        )
+            console.print(Text(line), soft_wrap=True)
+            live.update("")  # what it says may be over
+
+        def watch(under_way: UnderWay) -> None:
+            live.update(Text(_told(under_way), no_wrap=True, overflow="ellipsis"))
+
+        yield Watcher(say, watch)
 
 
 def _log() -> Watcher:
@@ -64,7 +72,7 @@ def _log() -> Watcher:
 
 
 def _told(under_way: UnderWay) -> str:
-    """How much is left, then the run that was begun first, for a terminal may be narrow."""
+    """How much is left, then the run that was first heard of, for a terminal may be narrow."""
     left = "" if under_way.seconds_left is None else f"about {duration(under_way.seconds_left)} left, "
     (run, reached), *others = under_way.reached
     more = f", and {len(others)} more" if others else ""

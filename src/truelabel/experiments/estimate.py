@@ -10,6 +10,7 @@ from truelabel.experiments.calculation import Calculation
 from truelabel.experiments.plan import Planned, cost_of, kind_of
 from truelabel.experiments.reached import Reached
 from truelabel.experiments.records import Record
+from truelabel.experiments.setting import Setting
 from truelabel.experiments.work import Ended
 
 
@@ -36,8 +37,12 @@ class Estimate:
     def hear(self, run: Planned, reached: Reached) -> None:
         """Where a run is that has begun."""
         known = self.under_way.get(run.id)
-        same_stage = known is not None and known.last.stage == reached.stage
-        self.under_way[run.id] = _UnderWay(run, known.first if same_stage and known else reached, reached)
+        if known is None or known.last.stage != reached.stage:
+            since = Reached(reached.stage, 0, reached.epochs, 0.0 if known is None else known.last.seconds)
+        else:
+            # The first epochs may have had much to prepare.
+            since = known.since if known.since.epoch else known.last
+        self.under_way[run.id] = _UnderWay(run, since, reached)
 
     @property
     def heard(self) -> tuple[tuple[Planned, Reached], ...]:
@@ -59,7 +64,10 @@ class Estimate:
         for run in left:
             known = self.seen.get(run.kind) or self.before.get(run.kind)
             if run.id in self.under_way:
-                heard.append(self.under_way[run.id].left(None if known is None else _of(run, known)))
+                still = self.under_way[run.id].left(None if known is None else _of(run, known))
+                if still is None:
+                    return None
+                heard.append(still)
                 continue
             # Calculations take no time to speak of.
             known = known or ((0.0, 1.0) if isinstance(run.setting, Calculation) else any_training)
@@ -74,9 +82,10 @@ class Estimate:
         return max(work / max(1, at_once), *heard, 0.0)
 
     def _pace(self) -> tuple[float, float] | None:
-        """Seconds and cost of what is under way, as they would be if it went on like that."""
-        each = list(self.under_way.values())
-        return (sum(one.whole for one in each), sum(one.run.cost for one in each)) if each else None
+        """Seconds and cost of what is under way, as they would be if it went on like that to its last epoch."""
+        each = [one for one in self.under_way.values() if not one.may_stop]
+        seconds = sum(one.last.seconds + one.epochs_left * one.seconds_an_epoch for one in each)
+        return (seconds, sum(one.run.cost for one in each)) if each else None
 
 
 def _of(run: Planned, known: tuple[float, float]) -> float:
@@ -87,27 +96,30 @@ def _of(run: Planned, known: tuple[float, float]) -> float:
 
 @dataclass(frozen=True)
 class _UnderWay:
-    """A run, the first word of its stage, and the last."""
+    """A run, where its stage is, and where it was when its epochs had begun to take as long as they do."""
 
     run: Planned
-    first: Reached
+    since: Reached
     last: Reached
 
     @property
-    def stage_left(self) -> float:
-        """Seconds of the stage, at the pace of its epochs, the first of which may have had much to prepare."""
-        epochs, seconds = self.last.epoch - self.first.epoch, self.last.seconds - self.first.seconds
-        if not epochs:
-            epochs, seconds = self.last.epoch, self.last.seconds
-        return (self.last.epochs - self.last.epoch) * seconds / epochs
+    def seconds_an_epoch(self) -> float:
+        return (self.last.seconds - self.since.seconds) / (self.last.epoch - self.since.epoch)
 
     @property
-    def whole(self) -> float:
-        return self.last.seconds + self.stage_left
+    def epochs_left(self) -> int:
+        return self.last.epochs - self.last.epoch
 
-    def left(self, whole: float | None) -> float:
-        """What other stages and the end take is in the whole, if that is known of others."""
-        return max(self.stage_left, (whole or 0.0) - self.last.seconds)
+    @property
+    def may_stop(self) -> bool:
+        """Whether the stage may be over before its last epoch."""
+        return isinstance(self.run.setting, Setting) and self.run.setting.training.patience is not None
+
+    def left(self, whole: float | None) -> float | None:
+        """Seconds, at least those of the stage; what comes after it is in the whole, if that is known of others."""
+        if self.may_stop:
+            return None if whole is None else max(self.seconds_an_epoch, whole - self.last.seconds)
+        return max(self.epochs_left * self.seconds_an_epoch, (whole or 0.0) - self.last.seconds)
 
 
 def _add(seen: dict[tuple[str, ...], tuple[float, float]], kind: tuple[str, ...], seconds: float, cost: float) -> None:

@@ -33,12 +33,12 @@ class Planned:
     seed: int
     label: str
 
-    @property
+    @cached_property  # this and the next two: every run is asked anew, again and again
     def id(self) -> str:
         """Of its record."""
         return self.setting.identity(self.seed)
 
-    @cached_property  # every run is asked anew whenever one ends
+    @cached_property
     def cost(self) -> float:
         """How long it takes, in no unit: epochs times examples."""
         return cost_of(self.setting.to_json())

@@ -74,7 +74,28 @@ class Here:
         for run in planned:
             if _over(end):
                 return
-            yield run, work(run, site, _left(end), partial(tell, run))
+            teller = _Patient(partial(tell, run))
+            yield run, work(run, site, _left(end), teller)
+            teller.complain()
+
+
+class _Patient:
+    """Keeps what goes wrong in telling until the run is over, which has not failed for it."""
+
+    def __init__(self, tell: Callable[[Reached], None]) -> None:
+        self.tell = tell
+        self.error: Exception | None = None
+
+    def __call__(self, reached: Reached) -> None:
+        if self.error is None:
+            try:
+                self.tell(reached)
+            except Exception as error:
+                self.error = error
+
+    def complain(self) -> None:
+        if self.error is not None:
+            raise self.error
 
 
 @dataclass(frozen=True)
@@ -180,7 +201,10 @@ class Ray:
                 continue
             finished, _ = ray.wait(list(running), timeout=LISTEN_EVERY)
             going = {run.id: run for run in running.values()}
-            for name, reached in news.get_nowait_batch(news.qsize()):
+            heard: list[tuple[str, Reached]] = []
+            with contextlib.suppress(ray.exceptions.RayError):  # its machine may be gone; runs do not need it
+                heard = news.get_nowait_batch(news.qsize())
+            for name, reached in heard:
                 if name in going:  # what comes late is no news
                     tell(going[name], reached)
             for reference in finished:
@@ -193,7 +217,8 @@ class Ray:
                     new = Records(site.results).append_new(ended.record)
                     ended = ended if new else Ended("elsewhere")
                 yield run, ended
-        news.shutdown()
+        with contextlib.suppress(ray.exceptions.RayError):
+            news.shutdown()
 
 
 @dataclass(frozen=True)

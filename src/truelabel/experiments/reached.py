@@ -34,6 +34,20 @@ class Reached:
         return ("" if self.stage == "main" else f"{self.stage}, ") + f"epoch {self.epoch} of {self.epochs}"
 
 
+class Seldom:
+    """Says yes, and then no until :data:`TELL_EVERY` has passed."""
+
+    def __init__(self) -> None:
+        self.next = 0.0
+
+    def __call__(self) -> bool:
+        now = time.perf_counter()
+        if now < self.next:
+            return False
+        self.next = now + TELL_EVERY
+        return True
+
+
 class Teller:
     """Listens to the epochs of a training, and passes on where it is, now and then.
 
@@ -45,10 +59,8 @@ class Teller:
     def __init__(self, tell: Callable[[Reached], object], began: float) -> None:
         self.tell = tell
         self.began = began
-        self.next = 0.0
+        self.seldom = Seldom()
 
     def __call__(self, stage: str, epoch: int, epochs: int) -> None:
-        now = time.perf_counter()
-        if now >= self.next:
-            self.next = now + TELL_EVERY
-            self.tell(Reached(stage, epoch, epochs, now - self.began))
+        if self.seldom():
+            self.tell(Reached(stage, epoch, epochs, time.perf_counter() - self.began))

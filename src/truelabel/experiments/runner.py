@@ -16,7 +16,7 @@ from truelabel.experiments.estimate import Estimate
 from truelabel.experiments.material import load_material
 from truelabel.experiments.plan import Planned, Shard, due, undecided
 from truelabel.experiments.pool import Here, Pool
-from truelabel.experiments.reached import Reached
+from truelabel.experiments.reached import Reached, Seldom
 from truelabel.experiments.records import Record, Records, check_claims
 from truelabel.experiments.scale import Variation
 from truelabel.experiments.setting import Setting
@@ -49,13 +49,14 @@ class Progress:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """What is going on, told about once a second for every run that has begun.
+    """What is going on, told after epochs of trainings, once a second at most.
 
     Attributes:
         done: see :class:`Progress`.
         total: likewise.
-        reached: where the runs are that have begun and not ended, and were heard of.
-        seconds_left: an estimate; None if some of what is left is of a kind of which nothing is known.
+        reached: where the runs are that have begun and not ended, in the order in which they were first heard of.
+        seconds_left: an estimate; None if nothing is known of some of what is left, such as when a training stops that
+            may stop early.
     """
 
     done: int
@@ -129,6 +130,7 @@ def reproduce(
     ends: dict[str, End] = {}
     missing: dict[str, tuple[str, int]] = {}
     looked: dict[str, str | None] = {}
+    seldom = Seldom()
     estimate = Estimate(does.workers, _run_here(records, site) if does.on_this_machine else ())
     while True:
         waiting = [run for run in due(wanted, records.finished()) if shard.has(run.id) and run.id not in ends]
@@ -144,7 +146,8 @@ def reproduce(
 
         def tell(run: Planned, reached: Reached, left: dict[str, Planned] = left, total: int = total) -> None:
             estimate.hear(run, reached)
-            watch(UnderWay(len(ends), total, estimate.heard, estimate.seconds(left.values())))
+            if seldom():
+                watch(UnderWay(len(ends), total, estimate.heard, estimate.seconds(left.values())))
 
         for run, ended in does.run(waiting, site, end, tell):
             ends[run.id] = ended.end

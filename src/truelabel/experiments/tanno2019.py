@@ -206,7 +206,7 @@ TABLES = (
         published=printed(TABLE_1, tuple(DENSITY), ("accuracy", "confusion_error_by_cell")),
         notes=(
             "Small networks and 40 epochs, on a CPU: WRN-16-2 is 2.8 above the paper and WRN-16-1 1.8 below. What the trace "
-            "gains or costs is within what one seed can tell. The lower rows are above the paper: the best epoch by noisy "
+            "gains or costs is less than one seed can tell. The lower rows are above the paper: the best epoch by noisy "
             "labels, which is the one kept, comes before labels are learned by heart; see results/README.md.",
             "The annotators' matrices are only drawn in the paper's Figure 2; ours are of the four kinds that it "
             "describes, and right 45 % of the time on average as well.",

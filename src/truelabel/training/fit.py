@@ -61,7 +61,8 @@ class Logging:
     Attributes:
         progress: a bar on standard error.
         tensorboard: scalars beside the checkpoints.
-        tell: called after every epoch with the stage, how many epochs are over, and how many there are.
+        tell: called after every epoch with the stage, how many epochs are over, and how many there are; in the first
+            process, so that it has to be picklable if several are started.
     """
 
     progress: bool = False
@@ -106,7 +107,7 @@ def fit(
         selector: which examples count for which peer; all by default.
         transforms: applied to every training batch, in order.
         evaluate: further numbers for the history.
-        logging: progress bar and TensorBoard.
+        logging: progress bar, TensorBoard, and whoever wants to be told.
         capture: on one GPU, record the step as a CUDA graph. Network and transforms must have static shapes and no
             branch on the values of tensors; if it cannot be recorded, a warning says so and the step runs eagerly.
         compiled: let torch.compile fuse the forward and backward passes of steps, which takes a minute first; the

@@ -45,7 +45,7 @@ class Job:
         seed: of everything random.
         folder: where results are kept; None for memory only.
         evaluate: further numbers for the history, once an epoch.
-        logging: progress bar and TensorBoard.
+        logging: progress bar, TensorBoard, and whoever wants to be told.
         capture: on one GPU, record the training step as a CUDA graph.
         compiled: fuse forward and backward passes with torch.compile.
         pace: how often it saves itself, and whether to go on.

@@ -20,6 +20,7 @@ class Schedule:
         fabric: the engine, launched.
 
     Attributes:
+        batch: examples of a step, of all processes together.
         steps: of an epoch.
         total: of the training.
         progress: from 0 to 1, on the device.

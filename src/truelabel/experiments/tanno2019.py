@@ -228,7 +228,7 @@ TABLES = (
             Metric(f"confusion_error_{number}", f"{kind}: CM error, 10⁻²", 100, better="lower")
             for number, kind in enumerate(("hammer-spammer", "similar classes", "neighbours", "adversary"), 1)
         ),
-        "The paper draws the matrices: confusion_true and confusion_estimated of the records, [annotator][true][said].",
+        "The paper draws the matrices: `confusion_true` and `confusion_estimated` of the records, `[annotator][true][said]`.",
         "The true matrices are ours, see table-1, of which this is one run.",
     ),
     _table(
